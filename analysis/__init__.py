@@ -1,0 +1,1 @@
+"""Frames, measures, intervals, comparisons, failure modes, figures, report."""

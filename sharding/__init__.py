@@ -1,0 +1,1 @@
+"""From a fully specified instruction to a verified sharded one."""

@@ -1,0 +1,1 @@
+"""The conversation, the engine that runs many, the store, the command line. Importing this imports nothing heavy."""

@@ -1,0 +1,96 @@
+"""What a task is: the one interface between a benchmark and the simulation.
+
+A task knows its instances, its wording, and how an answer is found and scored. It knows no mode, no graph and no engine;
+facts that differ between tasks are declared here as attributes, so nobody ever compares a task's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from tasks.nouns import Ask, Instance, Score, Shard, TurnClass
+
+
+class Task:
+    """Base of all tasks; every method below that raises `NotImplementedError` is to be written.
+
+    Attributes:
+        name: as in `--tasks`. `summary`: one line for `shardtalk tasks list`. `scoring`: how a value comes about, a few words.
+        needs: what it needs beyond Python (`nothing`, `bubblewrap`, `a judge model`, …).
+        answer_form: what an answer looks like, for a judge model ("one number; may be negative, a decimal or a fraction").
+        temperature, max_tokens: defaults of the assistant.
+        modes: the modes `--modes` defaults to.
+        scripted_user: the user's turns come from `say`, not from a user policy with shards.
+        answers_every_turn: every non-empty reply is an answer attempt; nothing needs to classify it.
+        scored_on_last_turn: earlier attempts are recorded but not scored.
+        binary: values are 0 or 1 (decides which statistics apply).
+        prompts: names of the templates it uses, part of the identity of a run.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    scoring: ClassVar[str]
+    needs: ClassVar[str] = "nothing"
+    answer_form: ClassVar[str]
+    temperature: ClassVar[float] = 1.0
+    max_tokens: ClassVar[int] = 1000
+    modes: ClassVar[tuple[str, ...]] = ("full", "concat", "sharded", "recap", "snowball")
+    scripted_user: ClassVar[bool] = False
+    answers_every_turn: ClassVar[bool] = False
+    scored_on_last_turn: ClassVar[bool] = False
+    binary: ClassVar[bool] = True
+    prompts: ClassVar[tuple[str, ...]] = ()
+
+    # -- instances ------------------------------------------------------------------------------------------------
+
+    def load(self, path: Path | None = None) -> list[Instance]:
+        """The embedded instances, or those of a file (published JSON list or our JSON lines). Raises `DatasetError`."""
+        raise NotImplementedError
+
+    def generate(self, n: int, seed: int) -> Iterator[Instance]:
+        """`n` fresh instances, the same for the same seed in any process; empty where a task has no generator."""
+        return iter(())
+
+    # -- wording --------------------------------------------------------------------------------------------------
+
+    def system(self, instance: Instance) -> str:
+        """The system text, equal in every mode."""
+        raise NotImplementedError
+
+    def full(self, instance: Instance) -> str:
+        """The one user message of FULL."""
+        raise NotImplementedError
+
+    def concat(self, instance: Instance, shards: Sequence[Shard]) -> str:
+        """The one user message of CONCAT: these shards in this order, said at once."""
+        raise NotImplementedError
+
+    def say(self, instance: Instance, turn: int) -> str:
+        """A scripted user's text of turn `turn` (from 0), which reveals shard `turn`."""
+        raise NotImplementedError
+
+    # -- answers --------------------------------------------------------------------------------------------------
+
+    async def classify(self, reply: str, instance: Instance) -> TurnClass:
+        """The class of a reply by rules, without a model."""
+        raise NotImplementedError
+
+    async def extract(self, reply: str, instance: Instance) -> str | None:
+        """The answer in a reply by rules, as text that `score` reads; None where there is none."""
+        raise NotImplementedError
+
+    async def score(self, answer: str, instance: Instance, ask: Ask | None = None) -> Score:
+        """The value of an answer. Bad model text is a score of 0 with a status; a fault of ours raises `ScorerFailure`."""
+        raise NotImplementedError
+
+    # -- trust ----------------------------------------------------------------------------------------------------
+
+    def right_answer(self, instance: Instance) -> str:
+        """A reply a perfect assistant could give: extracted and scored it must reach 1.0."""
+        raise NotImplementedError
+
+    def wrong_answer(self, instance: Instance) -> str:
+        """A reply in the right form that must score below 1."""
+        raise NotImplementedError
