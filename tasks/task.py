@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from tasks.nouns import Ask, Instance, Score, Shard, TurnClass
 
@@ -24,6 +24,8 @@ class Task:
         modes: the modes `--modes` defaults to.
         scripted_user: the user's turns come from `say`, not from a user policy with shards.
         answers_every_turn: every non-empty reply is an answer attempt; nothing needs to classify it.
+        extraction: who finds the answer in an attempt when a model judges: `model` (the judge's own span of the reply) or
+            `rules` (`extract` on the whole reply, after the judge's label: code, queries, whole-reply answers).
         scored_on_last_turn: earlier attempts are recorded but not scored.
         binary: values are 0 or 1 (decides which statistics apply).
         prompts: names of the templates it uses, part of the identity of a run.
@@ -39,6 +41,7 @@ class Task:
     modes: ClassVar[tuple[str, ...]] = ("full", "concat", "sharded", "recap", "snowball")
     scripted_user: ClassVar[bool] = False
     answers_every_turn: ClassVar[bool] = False
+    extraction: ClassVar[Literal["model", "rules"]] = "model"
     scored_on_last_turn: ClassVar[bool] = False
     binary: ClassVar[bool] = True
     prompts: ClassVar[tuple[str, ...]] = ()
