@@ -1,0 +1,149 @@
+"""Our own client for OpenAI-compatible endpoints: vLLM, Ollama, llama.cpp, OpenRouter, OpenAI.
+
+`OpenAIModel` is what the engine calls: the body is built straight from our messages, and one call costs a fraction of a
+millisecond. `OpenAIChat` is the same client with LangChain's face, for agents and chains.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from simulator.errors import ModelError
+from simulator.models import prices, wire
+from simulator.models.access import Access
+from simulator.models.connections import Connection
+from simulator.models.failures import from_exception, from_http, malformed, read_error
+from simulator.models.said import filtered
+from tasks.nouns import Message, Options, Reply
+
+OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_HOST = "api.openai.com"
+_CONNECT_SECONDS = 30.0
+
+
+class OpenAIModel:
+    """One model at one endpoint.
+
+    Attributes:
+        name: the spec, `openai:NAME`.
+        dialect: what the model has been seen to refuse; a sampling parameter in `dialect.refused` was not sent.
+
+    Raises:
+        ModelError: the URL is none, or OpenAI's own endpoint is meant and no key is set.
+    """
+
+    def __init__(self, model: str, access: Access | None = None) -> None:
+        access = access or Access()
+        self.name = f"openai:{model}"
+        self.dialect = wire.Dialect()
+        self._model = model
+        base = (access.base_url or OPENAI_URL).rstrip("/")
+        self._url = _checked_url(base)
+        self._key = access.key()
+        if self._key is None and self._url.host == OPENAI_HOST:
+            raise ModelError(
+                f"{self.name}: no API key",
+                allowed=f"the key in the environment variable {access.api_key_env}",
+                fix=f"export {access.api_key_env}=…, or --base-url for a server of your own",
+            )
+        self._headers = {"Content-Type": "application/json"}
+        if self._key is not None:
+            self._headers["Authorization"] = f"Bearer {self._key}"
+        self._timeout = aiohttp.ClientTimeout(total=access.timeout, sock_connect=_CONNECT_SECONDS)
+        self._connection = Connection(base)
+        self._price = prices.price(self.name, base_url=base, given=access.prices)
+
+    async def call(self, messages: Sequence[Message], options: Options) -> Reply:
+        """One try (a 400 that only names a parameter the model does not know does not count). Raises `CallFailed`."""
+        started = time.perf_counter()
+        body = wire.request(self._model, messages, options, self.dialect)
+        answer = await self._post(body)
+        while answer.status == 400:
+            self.dialect.learn(read_error(answer.body))
+            reworded = wire.request(self._model, messages, options, self.dialect)
+            if reworded == body:
+                break
+            body, answer = reworded, await self._post(reworded)
+        reply = self._read(answer, messages)
+        return msgspec.structs.replace(reply, cost=self._price(reply.usage), seconds=time.perf_counter() - started)
+
+    async def close(self) -> None:
+        """Closes the sockets, unless another model uses them."""
+        await self._connection.close()
+
+    async def _post(self, body: dict[str, Any]) -> _Answer:
+        try:
+            async with self._connection.session().post(
+                self._url,
+                data=msgspec.json.encode(body),
+                headers=self._headers,
+                timeout=self._timeout,
+                proxy=self._connection.proxy,
+                allow_redirects=False,
+            ) as response:
+                raw = await response.read()
+        except aiohttp.ClientResponseError as problem:
+            raise malformed(f"no HTTP: {problem}") from problem
+        except (aiohttp.ClientError, OSError) as problem:  # timeouts are OSErrors
+            raise from_exception(problem) from problem
+        if response.status < 300:
+            return _Answer(response.status, {}, _json(raw))
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return _Answer(response.status, headers, _json_or_text(raw, self._key))
+
+    def _read(self, answer: _Answer, asked: Sequence[Message]) -> Reply:
+        if answer.status < 300:
+            return wire.read(answer.body, self.name, asked)
+        failure = from_http(answer.status, answer.headers, answer.body)
+        if failure.cause == "content_filter":
+            return filtered(self.name)
+        raise failure
+
+
+class _Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: Any
+
+
+def _json(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError) as problem:
+        raise malformed(f"the answer is no JSON ({problem}): {raw[:200]!r}") from problem
+
+
+def _json_or_text(raw: bytes, key: str | None) -> Any:
+    """The body of a failed call. Some servers repeat the key in it; it must not get into records."""
+    text = raw.decode(errors="replace")
+    if key is not None:
+        text = text.replace(key, "***")
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+
+
+def _checked_url(base: str) -> URL:
+    try:
+        url = URL(base)
+    except ValueError:
+        url = URL()
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ModelError(
+            "the base URL is no web address", got=base, allowed="http(s)://host[:port]/v1", fix="correct --base-url"
+        )
+    return url / "chat" / "completions"
+
+
+def make_openai(spec: str, model: str, access: Access) -> OpenAIModel:
+    """`openai:NAME`; `OPENAI_BASE_URL` stands in for a base URL, as in OpenAI's own library."""
+    base_url = access.base_url or os.environ.get("OPENAI_BASE_URL") or None
+    return OpenAIModel(model, msgspec.structs.replace(access, base_url=base_url))
