@@ -41,6 +41,10 @@ def _cost(calls: tuple[Call, ...]) -> float | None:
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
+def _own(record: Record) -> tuple[Call, ...]:
+    return tuple(call for call in record.calls if not call.replayed)
+
+
 def _of(role: str) -> Callable[[Record], tuple[Call, ...]]:
     return lambda record: tuple(call for call in record.calls if call.role == role)
 
@@ -51,7 +55,7 @@ def _role_cost(role: str) -> Callable[[Record], float | None]:
 
 
 def _revealed(record: Record) -> int:
-    return len({turn.revealed for turn in record.turns if turn.revealed is not None})
+    return len({id for turn in record.turns for id in turn.reveals})
 
 
 ROLES = ("assistant", "user", "judge", "scorer", "intervention")
@@ -93,6 +97,7 @@ CONVERSATION_COLUMNS: tuple[Column, ...] = (
     Column("tokens_out", "int", lambda r: sum(c.usage.output for c in r.calls), "output tokens, all roles"),
     Column("estimated", "bool", lambda r: any(c.usage.estimated for c in r.calls), "some tokens were counted by us"),
     Column("cost", "float", lambda r: _cost(r.calls), "all roles; NULL if any call is unpriced"),
+    Column("spent", "float", lambda r: _cost(_own(r)), "cost that no earlier row of this key holds"),
     *(Column(f"cost_{role}", "float", _role_cost(role), f"cost of the {role}'s calls") for role in ROLES),
     Column("unpriced", "int", lambda r: sum(c.cost is None for c in r.calls), "calls without a known price"),
     Column("started", "float", lambda r: r.started, "Unix time of the first step"),
@@ -122,7 +127,12 @@ def _scored(row: TurnRow, what: str) -> Any:
 TURN_COLUMNS: tuple[Column, ...] = (
     Column("turn", "int", lambda t: t.number, "number of the turn, from 1"),
     Column("said_by", "text", lambda t: t.turn.said_by, "verbatim, llm, fallback, script or intervention"),
-    Column("shard", "int", lambda t: t.turn.revealed, "id of the shard revealed in this turn"),
+    Column(
+        "shard",
+        "int",
+        lambda t: t.turn.reveals[0] if len(t.turn.reveals) == 1 else None,
+        "the one shard this turn said",
+    ),
     Column("revealed", "int", lambda t: t.revealed, "shards revealed up to and with this turn"),
     Column("label", "text", lambda t: _judged(t, "label"), "class of the reply"),
     Column("judged_by", "text", lambda t: _judged(t, "by"), "judge"),
@@ -145,8 +155,7 @@ def turn_rows(record: Record) -> Iterator[TurnRow]:
     revealed: set[int] = set()
     attempts = 0
     for number, turn in enumerate(record.turns, record.inherited + 1):
-        if turn.revealed is not None:
-            revealed.add(turn.revealed)
+        revealed.update(turn.reveals)
         is_attempt = turn.judgement is not None and turn.judgement.label == "answer_attempt"
         attempts += is_attempt
         yield TurnRow(number, turn, len(revealed), attempts if is_attempt else None)

@@ -27,6 +27,7 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     Attributes:
         role: assistant, user, judge, scorer or intervention. `site`: its place in the conversation (`t3`, `t3.classify`).
         cost: US dollars; None when the price is unknown. `seconds`: wall time of the successful try.
+        replayed: an earlier, failed record of the same conversation already holds this call; it was paid once.
     """
 
     role: str
@@ -61,7 +62,7 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     Attributes:
         said_by: `verbatim`, `llm`, `fallback` (the LLM user broke the rules twice, so the shard was said as written),
             `script`, or `intervention`.
-        revealed: id of the shard this turn revealed, or None.
+        reveals: ids of the shards this turn said: one in SHARDED, all in FULL and CONCAT, none in a turn that adds nothing.
         utterance: what the user said, before any intervention changed it.
         messages: what entered the transcript, in order: given messages, the user's text, all the assistant said, tool results.
         context: what the assistant saw, where an intervention made it differ from the transcript so far.
@@ -71,7 +72,7 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     said_by: str
     utterance: str
     messages: tuple[Message, ...]
-    revealed: int | None = None
+    reveals: tuple[int, ...] = ()
     context: tuple[Message, ...] | None = None
     violations: tuple[str, ...] = ()
     finish: str = "stop"

@@ -46,18 +46,25 @@ CREATE TABLE conversations (id INTEGER PRIMARY KEY, {_ddl(CONVERSATION_COLUMNS)}
 CREATE INDEX conversations_key ON conversations (key, final);
 CREATE TABLE turns (conversation INTEGER, {_ddl(TURN_COLUMNS)});
 CREATE INDEX turns_conversation ON turns (conversation);
-CREATE TABLE journal (call TEXT PRIMARY KEY, conversation TEXT, request TEXT, reply BLOB) WITHOUT ROWID;
+CREATE TABLE journal (call TEXT PRIMARY KEY, conversation TEXT, request TEXT, reply BLOB, counted INTEGER) WITHOUT ROWID;
 CREATE INDEX journal_conversation ON journal (conversation);
+CREATE TABLE progress (id INTEGER PRIMARY KEY, progress TEXT);
 CREATE VIEW latest AS SELECT * FROM conversations WHERE id IN (SELECT max(id) FROM conversations GROUP BY key);
 INSERT INTO meta VALUES ('schema', '{SCHEMA_VERSION}');
 """
 
 
 class Journalled(msgspec.Struct, frozen=True):
-    """A paid reply, and the digest of the request it answered (a changed request is not replayed)."""
+    """A paid reply.
+
+    Attributes:
+        request: digest of the request it answered (a changed request is not replayed).
+        counted: an earlier record of the conversation, a failed one, already holds its cost.
+    """
 
     request: str
     reply: Reply
+    counted: bool
 
 
 class Store:
@@ -82,6 +89,11 @@ class Store:
         """The experiments that made this run, oldest first, as plain dicts."""
         rows = self.connection.execute("SELECT experiment FROM experiments ORDER BY id")
         return [msgspec.json.decode(text) for (text,) in rows]
+
+    def progress(self) -> dict[str, Any] | None:
+        """What the engine last said of how far it is; `at` says when."""
+        row = self.connection.execute("SELECT progress FROM progress").fetchone()
+        return dict(msgspec.json.decode(row[0])) if row else None
 
     def record(self, key: str) -> Record:
         """The latest record of a conversation; a unique beginning of its key will do. Raises `StoreError`."""
@@ -133,13 +145,19 @@ class Writer:
         """Keeps the description of what is about to run."""
         self._put(_AddExperiment(msgspec.json.encode(experiment).decode(), time.time()))
 
+    def progress(self, progress: Mapping[str, Any]) -> None:
+        """Says how far the engine is, for `shardtalk status`; the latest word replaces the one before."""
+        self._put(_Progress(msgspec.json.encode({"at": time.time(), **progress}).decode()))
+
     def journal(self, conversation: str, call: str, request: str, reply: Reply) -> None:
         """Keeps a paid reply until its conversation is stored."""
         self._put(_Journal(conversation, call, request, reply))
 
-    def finish(self, record: Record) -> None:
-        """Stores a conversation. A final one takes its journal with it; a failed one leaves it, to continue from there."""
-        self._put(_Finish(record))
+    def finish(self, record: Record, forget: str | None = None) -> None:
+        """Stores a conversation. A final one takes its journal with it; a failed one leaves it, to continue from there,
+        but for the calls whose keys begin with `forget`: replies that made it fail would make it fail again.
+        """
+        self._put(_Finish(record, forget))
 
     def flush(self) -> None:
         """Returns when everything given so far is on disk."""
@@ -176,8 +194,10 @@ class Writer:
 
     def journalled(self, conversation: str) -> dict[str, Journalled]:
         """Paid replies of a conversation that was interrupted, by call key."""
-        rows = self._reading.execute("SELECT call, request, reply FROM journal WHERE conversation = ?", (conversation,))
-        return {call: Journalled(request, _decode_reply(blob)) for call, request, blob in rows}
+        rows = self._reading.execute(
+            "SELECT call, request, reply, counted FROM journal WHERE conversation = ?", (conversation,)
+        )
+        return {call: Journalled(request, _decode_reply(blob), bool(counted)) for call, request, blob, counted in rows}
 
     def record(self, key: str) -> Record | None:
         """The final record of a conversation, if there is one."""
@@ -257,6 +277,13 @@ class _AddExperiment(_Job, frozen=True):
         connection.execute("INSERT INTO experiments (added, experiment) VALUES (?, ?)", (self.added, self.experiment))
 
 
+class _Progress(_Job, frozen=True):
+    progress: str
+
+    def run(self, connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT OR REPLACE INTO progress VALUES (1, ?)", (self.progress,))
+
+
 class _Journal(_Job, frozen=True):
     conversation: str
     call: str
@@ -265,11 +292,12 @@ class _Journal(_Job, frozen=True):
 
     def run(self, connection: sqlite3.Connection) -> None:
         row = (self.call, self.conversation, self.request, _json.encode(self.reply))
-        connection.execute("INSERT OR REPLACE INTO journal VALUES (?, ?, ?, ?)", row)
+        connection.execute("INSERT OR REPLACE INTO journal VALUES (?, ?, ?, ?, 0)", row)
 
 
 class _Finish(_Job, frozen=True):
     record: Record
+    forget: str | None
 
     def run(self, connection: sqlite3.Connection) -> None:
         record = self.record
@@ -279,6 +307,11 @@ class _Finish(_Job, frozen=True):
         connection.executemany(_INSERT_TURN, turns)
         if record.final:
             connection.execute("DELETE FROM journal WHERE conversation = ?", (record.key,))
+            return
+        connection.execute("UPDATE journal SET counted = 1 WHERE conversation = ?", (record.key,))
+        if self.forget:
+            past = self.forget + "\x7f"
+            connection.execute("DELETE FROM journal WHERE call >= ? AND call < ?", (self.forget, past))
 
 
 def _commit(connection: sqlite3.Connection, batch: list[_Job]) -> None:

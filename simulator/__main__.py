@@ -1,0 +1,5 @@
+"""`python -m simulator` is `shardtalk`."""
+
+from simulator.cli import main
+
+main()

@@ -1,0 +1,231 @@
+"""The one seam to models: every call of every role goes through `Line.ask`. Journal, limits, retries and replay live here.
+
+A `Line` belongs to one conversation; its `Switchboard` is shared by all conversations of a process and holds the models, the
+journal and the gates that bound how many calls are under way. The key of a call is conversation + role + site + ordinal, so
+repeats are different samples by construction and a resumed conversation finds the replies it already paid for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from simulator.conversation import Setting
+from simulator.errors import CallFailed, Failure
+from simulator.models.model import Model
+from simulator.record import Call
+from simulator.store import Journalled
+from tasks.nouns import Ask, Instance, Message, Options, Reply, Retry
+from tasks.task import Task
+
+#: Tries of one call, the first included; the waits between them double from `FIRST_WAIT` to `LONGEST_WAIT` seconds.
+TRIES, FIRST_WAIT, LONGEST_WAIT = 8, 1.0, 60.0
+
+#: Causes that are the doing of the party whose turn it was; all others are the infrastructure's.
+OWN_FAULT = frozenset({"content_filter", "context_exceeded", "tool_loop"})
+
+
+class Journal(Protocol):
+    """Where paid replies are kept until their conversation is stored; `Writer` is one."""
+
+    def journal(self, conversation: str, call: str, request: str, reply: Reply) -> None: ...
+
+
+@runtime_checkable
+class KnowsAnswers(Protocol):
+    """A model that has to know the right answer to play its part: a synthetic assistant."""
+
+    def bind(self, instance: Instance, task: Task, key: str) -> Model:
+        """The model for one conversation; a pure function of its arguments."""
+
+
+class Gate(Protocol):
+    """Bounds the calls under way to one endpoint; told how each of them went."""
+
+    async def enter(self) -> None:
+        """Returns when the call may start."""
+
+    def leave(self, failure: CallFailed | None) -> None:
+        """The call is over."""
+
+
+class Semaphore:
+    """A gate with a fixed number of places."""
+
+    def __init__(self, places: int) -> None:
+        self._semaphore = asyncio.Semaphore(places)
+
+    async def enter(self) -> None:
+        await self._semaphore.acquire()
+
+    def leave(self, failure: CallFailed | None) -> None:
+        self._semaphore.release()
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A model and the gate before it."""
+
+    model: Model
+    gate: Gate
+
+    def bound(self, setting: Setting) -> Endpoint:
+        """The same for one conversation: a synthetic assistant learns what the right answer is."""
+        if isinstance(self.model, KnowsAnswers):
+            return Endpoint(self.model.bind(setting.instance, setting.task, setting.key), self.gate)
+        return self
+
+
+class Switchboard:
+    """What the conversations of a process share: endpoints by role and model name, the journal, and who is waiting."""
+
+    def __init__(self, endpoints: Mapping[tuple[str, str], Endpoint], journal: Journal) -> None:
+        self.endpoints, self.journal = endpoints, journal
+        self.waiting: Counter[str] = Counter()
+
+    def line(self, setting: Setting, paid: Mapping[str, Journalled], called: Callable[[Line], None]) -> Line:
+        """The line of one conversation; `paid`: the replies an interrupted run left behind."""
+        endpoints = {role: self.endpoints[role, name].bound(setting) for role, name in setting.names.items()}
+        return Line(self, setting.key, endpoints, setting.sampling, paid, called)
+
+
+class Line:
+    """The calls of one conversation, in order, and the models they may go to."""
+
+    def __init__(
+        self,
+        switchboard: Switchboard,
+        conversation: str,
+        endpoints: Mapping[str, Endpoint],
+        sampling: Mapping[str, Options],
+        paid: Mapping[str, Journalled],
+        called: Callable[[Line], None],
+    ) -> None:
+        self.switchboard, self.conversation = switchboard, conversation
+        self.endpoints, self.sampling, self.paid, self.called = endpoints, sampling, paid, called
+        self.calls: list[Call] = []
+        self._ordinals: Counter[tuple[str, str]] = Counter()
+
+    def bound(self, role: str, site: str) -> Ask:
+        """A model for one role at one place in the conversation: all that tasks, judges and interventions ever see of it."""
+
+        async def ask(messages: Sequence[Message], options: Options = _DEFAULT) -> Reply:
+            return await self.ask(role, site, messages, options)
+
+        return ask
+
+    async def ask(self, role: str, site: str, messages: Sequence[Message], options: Options = Options()) -> Reply:  # noqa: B008
+        """One reply, from the journal or from the model. Raises `Failure` with the party at fault."""
+        endpoint = self.endpoints[role]
+        ordinal = self._ordinals[role, site]
+        self._ordinals[role, site] += 1
+        key = f"{self.conversation}/{role}/{site}/{ordinal}"
+        options = merged(self.sampling.get(role, _DEFAULT), options)
+        request = digest(endpoint.model.name, messages, options)
+        kept = self.paid.get(key)
+        if kept is not None and kept.request == request:
+            return self._note(role, site, kept.reply, replayed=kept.counted)
+        reply = await self._pay(role, endpoint, messages, options, key)
+        self.switchboard.journal.journal(self.conversation, key, request, reply)
+        return self._note(role, site, reply, replayed=False)
+
+    async def _pay(
+        self, role: str, endpoint: Endpoint, messages: Sequence[Message], options: Options, key: str
+    ) -> Reply:
+        """Calls the model, again where that may help; the waits never undercut what the server asked for."""
+        retries: list[Retry] = []
+        rng = random.Random(key)
+        while True:
+            try:
+                reply = await _try(endpoint, messages, options)
+                return msgspec.structs.replace(reply, retries=tuple(retries)) if retries else reply
+            except CallFailed as failure:
+                if not failure.retry or len(retries) + 1 >= TRIES:
+                    raise _failure(role, failure) from failure
+                wait = pause(len(retries), failure.after, rng)
+                retries.append(Retry(failure.cause, round(wait, 3)))
+            await self._wait(retries[-1])
+
+    async def _wait(self, retry: Retry) -> None:
+        waiting = self.switchboard.waiting
+        waiting[retry.cause] += 1
+        try:
+            await asyncio.sleep(retry.waited)
+        finally:
+            waiting[retry.cause] -= 1
+
+    def _note(self, role: str, site: str, reply: Reply, *, replayed: bool) -> Reply:
+        self.calls.append(
+            Call(
+                role=role,
+                site=site,
+                model=reply.model,
+                finish=reply.finish,
+                usage=reply.usage,
+                cost=reply.cost,
+                seconds=reply.seconds,
+                retries=reply.retries,
+                replayed=replayed,
+            )
+        )
+        self.called(self)
+        return reply
+
+
+async def _try(endpoint: Endpoint, messages: Sequence[Message], options: Options) -> Reply:
+    """One try, through the gate."""
+    await endpoint.gate.enter()
+    failure: CallFailed | None = None
+    try:
+        return await endpoint.model.call(messages, options)
+    except CallFailed as error:
+        failure = error
+        raise
+    finally:
+        endpoint.gate.leave(failure)
+
+
+_DEFAULT = Options()
+_canonical = msgspec.json.Encoder(order="deterministic")
+
+
+def digest(model: str, messages: Sequence[Message], options: Options) -> str:
+    """What was asked, as a hash: a reply is replayed only for the very same request."""
+    return hashlib.blake2b(_canonical.encode((model, messages, options)), digest_size=12).hexdigest()
+
+
+def merged(defaults: Options, given: Options) -> Options:
+    """`given`, with what it leaves open taken from the role's defaults."""
+    if given is _DEFAULT:
+        return defaults
+    return Options(
+        temperature=defaults.temperature if given.temperature is None else given.temperature,
+        max_tokens=defaults.max_tokens if given.max_tokens is None else given.max_tokens,
+        seed=defaults.seed if given.seed is None else given.seed,
+        schema=defaults.schema if given.schema is None else given.schema,
+        tools=given.tools or defaults.tools,
+        logprobs=given.logprobs or defaults.logprobs,
+    )
+
+
+def pause(tries: int, after: float | None, rng: random.Random) -> float:
+    """Seconds to wait after `tries` + 1 failed tries: what the server said or a doubling wait, plus up to half of it.
+
+    The jitter only ever adds, so nobody wakes earlier than told and clients do not wake together.
+    """
+    least = min(LONGEST_WAIT, FIRST_WAIT * 2**tries) if after is None else after
+    return least + rng.uniform(0.0, max(0.5, 0.5 * min(least, LONGEST_WAIT)))
+
+
+def _failure(role: str, failure: CallFailed) -> Failure:
+    party = (
+        role if failure.cause in OWN_FAULT and role in ("assistant", "user", "judge", "scorer") else "infrastructure"
+    )
+    return Failure(party, failure.cause, failure.detail, stop_run=failure.stop_run)

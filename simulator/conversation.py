@@ -1,0 +1,240 @@
+"""What a conversation is made of while it runs: the frozen `Setting`, the changing `State`, the steps of a script.
+
+The other half, what remains of it, is `record`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+
+import msgspec
+
+from simulator.judge import Judge
+from simulator.record import Judgement, Record, Turn
+from simulator.user import User
+from tasks.nouns import Ask, Instance, Message, Options, Reply, Shard
+from tasks.task import Task
+
+if TYPE_CHECKING:
+    from simulator.interventions import Intervention
+
+#: Version of the protocol of design section 3; another one is another experiment.
+PROTOCOL = "1"
+
+#: A conversation that reveals nothing ends after so many turns: 3 a shard, at least 8.
+CAP_PER_SHARD, CAP_AT_LEAST = 3, 8
+
+
+class Given(msgspec.Struct, frozen=True):
+    """A step: a message that stands in the transcript without any model being asked."""
+
+    message: Message
+
+
+class Speak(msgspec.Struct, frozen=True):
+    """A step: the user says this text, which reveals these shards; then the assistant answers."""
+
+    text: str
+    revealed: tuple[int, ...] = ()
+    said_by: str = "verbatim"
+
+
+class Reveal(msgspec.Struct, frozen=True):
+    """A step: the simulated user says one more shard in its own way; then the assistant answers."""
+
+
+Step: TypeAlias = Given | Speak | Reveal
+
+
+class Policy(Protocol):
+    """A user policy: what is said next, as a pure function. It calls no model.
+
+    Attributes:
+        single: the whole instruction in one turn; the reply is extracted and scored whatever its class (paper, section 3).
+    """
+
+    name: str
+    single: ClassVar[bool]
+
+    def shards(self, instance: Instance, rng: random.Random) -> tuple[Shard, ...]:
+        """The shards this policy reveals, in the order it prefers."""
+
+    def next(self, setting: Setting, state: State, given: int) -> Step | None:
+        """The next step, or None when there is nothing left to say. `given`: messages given since the last turn."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A label, and what it stands for: a user policy and interventions."""
+
+    label: str
+    policy: Policy
+    interventions: tuple[Intervention, ...] = ()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that was asked for, of one conversation. Frozen: the graph gets it as its context.
+
+    Attributes:
+        interventions: those of the mode first, then the user's own.
+        names: model names by role, `sampling`: options by role; both are part of the identity.
+        parent: the setting this conversation continues, if it does (`Intervention.continues`).
+        arm: digest of all that conversations of one arm share; with instance and repeat it makes the key.
+        prompts: digests of the templates in use.
+    """
+
+    task: Task
+    instance: Instance
+    mode: Mode
+    interventions: tuple[Intervention, ...]
+    user: User
+    judge: Judge
+    names: Mapping[str, str]
+    sampling: Mapping[str, Options]
+    repeat: int
+    seed: int
+    arm: str
+    prompts: Mapping[str, str]
+    parent: Setting | None = None
+    classify_single_turn: bool = False
+
+    @cached_property
+    def key(self) -> str:
+        """Identity: the same question asked again has the same key, in any process and any order of work."""
+        text = f"{self.arm}/{self.instance.digest()}/{self.repeat}"
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    @cached_property
+    def shards(self) -> tuple[Shard, ...]:
+        """What can be revealed, in the policy's order. A conversation and its continuation agree on it."""
+        return self.mode.policy.shards(self.instance, self.random("shards"))
+
+    @property
+    def cap(self) -> int:
+        """The number of turns after which the conversation is stopped."""
+        return max(CAP_AT_LEAST, CAP_PER_SHARD * len(self.shards))
+
+    def random(self, purpose: str) -> random.Random:
+        """Randomness that depends on the conversation and the purpose alone, never on the order of work."""
+        origin = self.parent.key if self.parent else self.key
+        return random.Random(f"{origin}/{purpose}")
+
+
+@dataclass
+class State:
+    """What changes. Turns that were inherited from a parent come first and are not stored again.
+
+    Attributes:
+        turns: finished turns. `draft`: the turn under way: what the user said and what entered the transcript since.
+        extra: text of a user turn that an intervention put in after the last judgement.
+        memory: a dict for each intervention, by name; the only place an intervention may keep anything.
+        closing: the interventions' `at_end` has spoken, so nothing follows.
+    """
+
+    system: str = ""
+    turns: list[Turn] = field(default_factory=list)
+    inherited: int = 0
+    draft: Draft | None = None
+    extra: str | None = None
+    memory: dict[str, dict[str, Any]] = field(default_factory=dict)
+    closing: bool = False
+    ended: str = ""
+
+    @classmethod
+    def continuing(cls, parent: Record) -> State:
+        """The state at the end of a finished conversation, to go on from there."""
+        return cls(system=parent.system, turns=list(parent.turns), inherited=len(parent.turns))
+
+    @property
+    def revealed(self) -> tuple[int, ...]:
+        """Ids of the shards said so far, in order of being said."""
+        return tuple(id for turn in self.turns for id in turn.reveals)
+
+    @property
+    def messages(self) -> list[Message]:
+        """The transcript so far, the system text first, the turn under way last."""
+        system = [Message("system", self.system)] if self.system else []
+        said = [message for turn in self.turns for message in turn.messages]
+        return system + said + (self.draft.messages if self.draft else [])
+
+
+@dataclass
+class Draft:
+    """The turn under way."""
+
+    said_by: str
+    utterance: str
+    revealed: tuple[int, ...]
+    violations: tuple[str, ...] = ()
+    messages: list[Message] = field(default_factory=list)
+    context: tuple[Message, ...] | None = None
+    reply: Reply | None = None
+
+    @property
+    def text(self) -> str:
+        """What the assistant said in this turn, before and after its tool calls."""
+        return "\n".join(m.content for m in self.messages if m.role == "assistant" and m.content)
+
+    def finished(self, judgement: Judgement | None) -> Turn:
+        """The turn as it is kept."""
+        return Turn(
+            said_by=self.said_by,
+            utterance=self.utterance,
+            reveals=self.revealed,
+            messages=tuple(self.messages),
+            context=self.context,
+            violations=self.violations,
+            finish=self.reply.finish if self.reply else "missing",
+            reasoning=self.reply.reasoning if self.reply else "",
+            judgement=judgement,
+        )
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A conversation as an intervention may see it, with a model already bound to it.
+
+    Attributes:
+        ask: the model for the intervention's own calls (`--judge-model`, else the assistant's).
+        memory: this intervention's own dict, kept for this conversation alone.
+    """
+
+    setting: Setting
+    state: State
+    ask: Ask
+    memory: dict[str, Any]
+
+    @property
+    def instance(self) -> Instance:
+        return self.setting.instance
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The transcript, system text first."""
+        return self.state.messages
+
+    @property
+    def utterances(self) -> list[str]:
+        """What the user said so far in turns that revealed something, before any intervention changed it."""
+        return [turn.utterance for turn in self.state.turns if turn.reveals]
+
+    @property
+    def unrevealed(self) -> list[Shard]:
+        """Shards nobody has said yet, in the policy's order."""
+        return list(unrevealed(self.setting, self.state))
+
+    def random(self, purpose: str) -> random.Random:
+        """See `Setting.random`."""
+        return self.setting.random(purpose)
+
+
+def unrevealed(setting: Setting, state: State) -> Iterator[Shard]:
+    """Shards nobody has said yet, in the policy's order."""
+    said = set(state.revealed)
+    return (shard for shard in setting.shards if shard.id not in said)

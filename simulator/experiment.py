@@ -1,0 +1,333 @@
+"""`Experiment`: the frozen description of a run, tasks × modes × interventions × models × temperatures × repeats.
+
+A TOML file and the flags of the command line make the same value; flags win. What it asks for is expanded into `Arm`s (all
+that conversations of one column of a table share) and, an instance and a repeat at a time, into `Setting`s. Base URLs,
+concurrency, budgets and time limits are not part of it: they do not change what is asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from simulator.conversation import PROTOCOL, Mode, Setting
+from simulator.errors import ExperimentError
+from simulator.interventions import Intervention, get_interventions
+from simulator.judge import JUDGES, Judge
+from simulator.modes import get_mode, suited
+from simulator.user import USERS, User
+from tasks.errors import UnknownName
+from tasks.nouns import Instance, Options
+from tasks.prompts import prompt
+from tasks.registry import TASKS, get_task
+from tasks.task import Task
+
+T = TypeVar("T")
+
+
+class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is to be simulated.
+
+    Attributes:
+        tasks: task names, or `all`. `dataset`: a file instead of the embedded instances; `limit`: first so many.
+        modes: empty means each task's own default.
+        assistant: models under test. `temperature`, `user_temperature`: one arm each; empty: the task's default (user: 1.0).
+        interventions: one arm each; `none` is the plain conversation, `a+b` both at once.
+        user, judge: see `USERS` and `JUDGES`; their models in `user_model` and `judge_model`.
+        runs: repeats of every instance in every arm.
+        max_tokens: of a reply of the assistant; None means the task's default.
+    """
+
+    tasks: tuple[str, ...] = ("math",)
+    dataset: str | None = None
+    limit: int | None = None
+    modes: tuple[str, ...] = ()
+    assistant: tuple[str, ...] = ()
+    temperature: tuple[float, ...] = ()
+    max_tokens: int | None = None
+    interventions: tuple[str, ...] = ("none",)
+    user: str = "verbatim"
+    user_model: str | None = None
+    user_temperature: tuple[float, ...] = ()
+    judge: str = "rules"
+    judge_model: str | None = None
+    classify_single_turn: bool = False
+    runs: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _positive(runs=self.runs, limit=self.limit, max_tokens=self.max_tokens)
+        for name in ("temperature", "user_temperature"):
+            for value in getattr(self, name):
+                if not 0.0 <= value <= 2.0:
+                    raise ExperimentError(f"{name} is out of range", got=value, allowed="0 to 2")
+
+    def asked(self) -> dict[str, Any]:
+        """The experiment in JSON types, as a store keeps it."""
+        return dict(msgspec.json.decode(msgspec.json.encode(self)))
+
+
+#: More of these extends a run; all other fields are its protocol, and a change of those is another experiment.
+EXTENDABLE = frozenset({"tasks", "dataset", "limit", "modes", "assistant", "interventions", "runs"})
+
+
+def read_experiment(path: Path | None, flags: Mapping[str, Any]) -> Experiment:
+    """The experiment of a TOML file, of flags, or of both. Raises `ExperimentError` naming the field at fault."""
+    values: dict[str, Any] = _read_toml(path) if path else {}
+    values.update({name: value for name, value in flags.items() if value is not None and value != ()})
+    try:
+        return msgspec.convert(values, Experiment)
+    except msgspec.ValidationError as error:
+        fields = ", ".join(Experiment.__struct_fields__)
+        raise ExperimentError(f"the experiment is not right: {error}", allowed=f"the fields {fields}") from error
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file's values; a single name stands for a list of one. The folder of the file does not matter."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ExperimentError("the experiment file cannot be read", got=str(path), fix=str(error)) from error
+    except tomllib.TOMLDecodeError as error:
+        raise ExperimentError("the experiment file is not TOML", got=f"{path}: {error}") from error
+    lists = ("tasks", "modes", "assistant", "temperature", "interventions", "user_temperature")
+    return {name: [value] if name in lists and not isinstance(value, list) else value for name, value in values.items()}
+
+
+@dataclass(frozen=True)
+class Arm:
+    """All that the conversations of one arm share; `parent` is the arm these conversations continue."""
+
+    task: Task
+    mode: Mode
+    interventions: tuple[Intervention, ...]
+    user: User
+    judge: Judge
+    names: Mapping[str, str]
+    sampling: Mapping[str, Options]
+    seed: int
+    classify_single_turn: bool
+    parent: Arm | None = None
+
+    @cached_property
+    def digest(self) -> str:
+        """Content hash of all that was asked for here: a part of each conversation's identity."""
+        return hashlib.sha256(msgspec.json.encode(self.identity(), order="deterministic")).hexdigest()
+
+    def identity(self) -> dict[str, Any]:
+        """What enters the identity, readable."""
+        return {
+            "protocol": PROTOCOL,
+            "task": self.task.name,
+            "policy": self.mode.policy.name,
+            "interventions": [type(intervention).identity() for intervention in self.interventions],
+            "user": self.user.name,
+            "judge": self.judge.name,
+            "models": dict(self.names),
+            "sampling": {role: msgspec.to_builtins(options) for role, options in self.sampling.items()},
+            "prompts": self.prompts,
+            "seed": self.seed,
+            "classify_single_turn": self.classify_single_turn,
+        }
+
+    @cached_property
+    def prompts(self) -> dict[str, str]:
+        """Digest of every template that shapes these conversations, by name."""
+        used = [("tasks", name) for name in self.task.prompts]
+        used += [("simulator", name) for name in (*self.user.prompts, *self.judge.prompts)]
+        used += [where for intervention in self.interventions for where in intervention.prompts]
+        return {f"{package}/{name}": prompt(package, name).digest for package, name in used}
+
+    def setting(self, instance: Instance, repeat: int, parent: Setting | None) -> Setting:
+        """One conversation of this arm."""
+        for intervention in self.interventions:
+            instance = intervention.prepare(instance)
+        return Setting(
+            task=self.task,
+            instance=instance,
+            mode=self.mode,
+            interventions=self.interventions,
+            user=self.user,
+            judge=self.judge,
+            names=self.names,
+            sampling=self.sampling,
+            repeat=repeat,
+            seed=self.seed,
+            arm=self.digest,
+            prompts=self.prompts,
+            parent=parent,
+            classify_single_turn=self.classify_single_turn,
+        )
+
+
+@dataclass(frozen=True)
+class Part:
+    """One task of a plan: its instances, and the arms with the ids of the instances each of them runs on."""
+
+    instances: tuple[Instance, ...]
+    arms: tuple[tuple[Arm, frozenset[str]], ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an experiment expands to. An arm that continues another stands behind it, so a pass meets every parent first."""
+
+    experiment: Experiment
+    parts: tuple[Part, ...]
+
+    def __len__(self) -> int:
+        """Number of conversations."""
+        return sum(n for _, n in self.arms())
+
+    def arms(self) -> Iterator[tuple[Arm, int]]:
+        """Every arm and the number of its conversations."""
+        for part in self.parts:
+            for arm, ids in part.arms:
+                yield arm, len(ids) * self.experiment.runs
+
+    def chains(self) -> Iterator[list[Setting]]:
+        """Conversations that follow one another: a SHARDED one and the RECAPs that continue it, or one alone.
+
+        Those of the same instance are near each other, so servers that cache prefixes profit.
+        """
+        for part in self.parts:
+            for instance in part.instances:
+                for repeat in range(self.experiment.runs):
+                    yield from _chains(part, instance, repeat)
+
+
+def _chains(part: Part, instance: Instance, repeat: int) -> Iterable[list[Setting]]:
+    chains: dict[str, list[Setting]] = {}
+    for arm, ids in part.arms:
+        if instance.id not in ids:
+            continue
+        if arm.parent is None:
+            chains[arm.digest] = [arm.setting(instance, repeat, None)]
+        else:
+            chain = chains[arm.parent.digest]
+            chain.append(arm.setting(instance, repeat, chain[0]))
+    return chains.values()
+
+
+def plan(experiment: Experiment) -> Plan:
+    """Expands an experiment. Raises `UnknownName`, `DatasetError` or `ExperimentError`; nothing has been paid yet."""
+    if not experiment.assistant:
+        raise ExperimentError(
+            "no model to test",
+            allowed="openai:NAME, local:smollm2, anthropic:NAME, python:package.module:object, …",
+            fix="give --assistant SPEC",
+        )
+    return Plan(experiment, tuple(_part(experiment, get_task(name)) for name in _task_names(experiment)))
+
+
+def _part(experiment: Experiment, task: Task) -> Part:
+    path = Path(experiment.dataset) if experiment.dataset else None
+    instances = task.load(path)[: experiment.limit]
+    arms: dict[str, Arm] = {}
+    for arm in _arms(experiment, task):
+        arms.setdefault(arm.digest, arm)
+    fitting = ((arm, frozenset(instance.id for instance in suited(arm.mode, task, instances))) for arm in arms.values())
+    return Part(tuple(instances), tuple(fitting))
+
+
+def _task_names(experiment: Experiment) -> list[str]:
+    return list(TASKS) if "all" in experiment.tasks else list(dict.fromkeys(experiment.tasks))
+
+
+def _arms(experiment: Experiment, task: Task) -> Iterator[Arm]:
+    """The arms of one task, each behind the one it continues."""
+    for assistant in experiment.assistant:
+        for temperature in experiment.temperature or (task.temperature,):
+            for user_temperature in experiment.user_temperature or (1.0,):
+                names, sampling = _models(experiment, task, assistant, temperature, user_temperature)
+                for spec in experiment.interventions or ("none",):
+                    extra = get_interventions(spec)
+                    for label in experiment.modes or task.modes:
+                        yield from _lineage(experiment, task, get_mode(label), extra, names, sampling)
+
+
+def _lineage(
+    experiment: Experiment,
+    task: Task,
+    mode: Mode,
+    extra: tuple[Intervention, ...],
+    names: Mapping[str, str],
+    sampling: Mapping[str, Options],
+) -> Iterator[Arm]:
+    """An arm, behind the arm it continues if its last intervention only speaks at the end."""
+    arm = Arm(
+        task=task,
+        mode=mode,
+        interventions=(*mode.interventions, *extra),
+        user=_named(USERS, "user", experiment.user),
+        judge=_named(JUDGES, "judge", experiment.judge),
+        names=names,
+        sampling=sampling,
+        seed=experiment.seed,
+        classify_single_turn=experiment.classify_single_turn,
+    )
+    if not any(intervention.continues for intervention in arm.interventions):
+        yield arm
+        return
+    parent = replace(arm, mode=_without_ending(mode), interventions=_not_continuing(arm.interventions))
+    yield parent
+    yield replace(arm, parent=parent)
+
+
+def _without_ending(mode: Mode) -> Mode:
+    plain = _not_continuing(mode.interventions)
+    return mode if plain == mode.interventions else Mode(mode.policy.name, mode.policy, plain)
+
+
+def _not_continuing(interventions: tuple[Intervention, ...]) -> tuple[Intervention, ...]:
+    return tuple(intervention for intervention in interventions if not intervention.continues)
+
+
+def _models(
+    experiment: Experiment, task: Task, assistant: str, temperature: float, user_temperature: float
+) -> tuple[dict[str, str], dict[str, Options]]:
+    """Model names and sampling by role; a role that calls no model has neither."""
+    names = {"assistant": assistant, "intervention": experiment.judge_model or assistant}
+    sampling = {"assistant": Options(temperature=temperature, max_tokens=experiment.max_tokens or task.max_tokens)}
+    if _named(USERS, "user", experiment.user).needs_model:
+        names["user"] = _required(experiment.user_model, "--user llm", "--user-model")
+        sampling["user"] = Options(temperature=user_temperature)
+    if _named(JUDGES, "judge", experiment.judge).needs_model:
+        names["judge"] = _required(experiment.judge_model, f"--judge {experiment.judge}", "--judge-model")
+    if experiment.judge_model:
+        names["scorer"] = experiment.judge_model
+    return names, sampling
+
+
+def _required(model: str | None, wanted_by: str, flag: str) -> str:
+    if model is None:
+        raise ExperimentError(f"{wanted_by} needs a model", fix=f"give {flag} SPEC")
+    return model
+
+
+def _named(registry: Mapping[str, T], kind: str, name: str) -> T:
+    if name not in registry:
+        raise UnknownName(kind, name, registry)
+    return registry[name]
+
+
+def _positive(**values: int | None) -> None:
+    for name, value in values.items():
+        if value is not None and value < 1:
+            raise ExperimentError(f"{name} is too small", got=value, allowed="1 or more")
+
+
+def differences(old: Mapping[str, Any], new: Experiment) -> list[str]:
+    """What makes `new` another experiment than the stored one, a line a field; more of the same is no difference."""
+    return [
+        f"{name}: {old.get(name)!r} before, {value!r} now"
+        for name, value in new.asked().items()
+        if name not in EXTENDABLE and old.get(name) != value
+    ]

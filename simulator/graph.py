@@ -1,0 +1,281 @@
+"""The conversation graph: one compiled LangGraph `StateGraph` for every mode, task and intervention.
+
+    user       what is said next: by the policy, the simulated user or an intervention; or nothing, and the talk ends
+    assistant  the model under test answers, its tool calls included
+    judge      the reply is classified; an attempt is extracted and scored
+
+The frozen `Scene` (setting and line) is the graph's context; models never sit in its state. Design, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, TypedDict, cast
+
+import msgspec
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from simulator.calls import Line
+from simulator.conversation import Draft, Given, Reveal, Setting, Speak, State, Talk, unrevealed
+from simulator.errors import Failure
+from simulator.interventions import Generate, Intervention
+from simulator.record import Judgement
+from simulator.user import View
+from tasks.nouns import Message, Options, Reply, Score, ScorerFailure
+
+#: Rounds of tool calls in one turn; an assistant that still asks for more has lost itself.
+TOOL_ROUNDS = 10
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The graph's context: what was asked for, and the line to the models."""
+
+    setting: Setting
+    line: Line
+
+    def talk(self, state: State, intervention: Intervention) -> Talk:
+        """The conversation as this intervention may see it."""
+        memory = state.memory.setdefault(intervention.name, {})
+        ask = self.line.bound("intervention", f"{_site(state)}.{intervention.name}")
+        return Talk(self.setting, state, ask, memory)
+
+
+class Channels(TypedDict):
+    """The graph's state: one channel, since a superstep pays for each."""
+
+    conversation: State
+
+
+async def converse(scene: Scene, state: State) -> State:
+    """Runs the conversation to its end. Raises `Failure`; `state` then holds what was said until then."""
+    if not state.system:
+        begin(scene, state)
+    limit = 3 * (scene.setting.cap + 2)
+    await graph().ainvoke({"conversation": state}, {"recursion_limit": limit}, context=scene)
+    return state
+
+
+def begin(scene: Scene, state: State) -> None:
+    """Sets the system text, which is the same in every mode unless an intervention changes it."""
+    text = scene.setting.task.system(scene.setting.instance)
+    for intervention in scene.setting.interventions:
+        text = intervention.system(text, scene.talk(state, intervention))
+    state.system = text
+
+
+@cache
+def graph() -> CompiledStateGraph[Channels, Scene, Channels, Channels]:
+    """The compiled graph; the README shows its picture."""
+    builder = StateGraph(Channels, context_schema=Scene)
+    builder.add_node("user", user)
+    builder.add_node("assistant", assistant)
+    builder.add_node("judge", judge)
+    builder.add_edge(START, "user")
+    builder.add_conditional_edges(
+        "user", lambda state: "assistant" if state["conversation"].draft else END, ["assistant", END]
+    )
+    builder.add_edge("assistant", "judge")
+    builder.add_conditional_edges("judge", lambda state: END if _over(state["conversation"]) else "user", ["user", END])
+    return builder.compile()
+
+
+# -- user ----------------------------------------------------------------------------------------------------------------
+
+
+async def user(state: Channels, *, runtime: Runtime[Scene]) -> Channels:
+    """Opens the next turn, or ends the conversation by opening none."""
+    scene, conversation = runtime.context, state["conversation"]
+    if not conversation.ended:
+        conversation.draft = await _next(scene, conversation)
+        if conversation.draft is None:
+            conversation.ended = "exhausted"
+    if conversation.ended and not conversation.closing:
+        conversation.draft = await _last(scene, conversation)
+    return state
+
+
+async def _next(scene: Scene, state: State) -> Draft | None:
+    """The turn the policy or an intervention asks for; given messages on the way enter the transcript as they are."""
+    if state.extra is not None:
+        text, state.extra = state.extra, None
+        return _draft(scene, state, Draft("intervention", text, ()))
+    given: list[Message] = []
+    while isinstance(step := scene.setting.mode.policy.next(scene.setting, state, len(given)), Given):
+        given.append(step.message)
+    match step:
+        case Speak(text, revealed, said_by):
+            return _draft(scene, state, Draft(said_by, text, revealed, messages=given))
+        case Reveal():
+            return _draft(scene, state, await _simulated(scene, state))
+    return None
+
+
+async def _simulated(scene: Scene, state: State) -> Draft:
+    """The simulated user's own way to say one more shard."""
+    setting = scene.setting
+    said = {id: shard for shard in setting.shards for id in [shard.id]}
+    view = View(
+        instance=setting.instance,
+        said=tuple(_as_user_knows_it(state)),
+        revealed=tuple(said[id] for id in state.revealed if id in said),
+        unrevealed=tuple(unrevealed(setting, state)),
+    )
+    spoken = await setting.user.speak(view, scene.line.bound("user", _site(state)))
+    revealed = () if spoken.revealed is None else (spoken.revealed,)
+    return Draft(spoken.said_by, spoken.text, revealed, spoken.violations)
+
+
+def _as_user_knows_it(state: State) -> list[Message]:
+    """The conversation as the user lived it: its own words before any intervention, and the assistant's replies."""
+    said: list[Message] = []
+    for turn in state.turns:
+        said.append(Message("user", turn.utterance))
+        said.append(Message("assistant", turn.reply))
+    return said
+
+
+def _draft(scene: Scene, state: State, draft: Draft) -> Draft:
+    """The user's words enter the transcript, as interventions on the user's side would have them."""
+    text = draft.utterance
+    if draft.said_by != "intervention":
+        for intervention in scene.setting.interventions:
+            text = intervention.say(text, scene.talk(state, intervention))
+    draft.messages.append(Message("user", text))
+    return draft
+
+
+async def _last(scene: Scene, state: State) -> Draft | None:
+    """One last turn, if an intervention asks for it; the first that does is heard."""
+    state.closing = True
+    for intervention in scene.setting.interventions:
+        text = await intervention.at_end(scene.talk(state, intervention))
+        if text is not None:
+            state.ended = ""
+            return _draft(scene, state, Draft("intervention", text, ()))
+    return None
+
+
+# -- assistant -----------------------------------------------------------------------------------------------------------
+
+
+async def assistant(state: Channels, *, runtime: Runtime[Scene]) -> Channels:
+    """The model under test answers; as long as it calls tools it gets their results and answers again."""
+    scene, conversation = runtime.context, state["conversation"]
+    draft, task, instance = cast(Draft, conversation.draft), scene.setting.task, scene.setting.instance
+    for _ in range(TOOL_ROUNDS):
+        reply = draft.reply = await _generate(scene, conversation, draft)
+        draft.messages.extend(reply.messages)
+        if reply.finish == "content_filter":
+            raise Failure("assistant", "content_filter", reply.text)
+        if not reply.tool_calls or not task.tools(instance):
+            break
+        draft.messages.extend([await task.use_tool(instance, call) for call in reply.tool_calls])
+    else:
+        raise Failure("assistant", "tool_loop", f"more than {TOOL_ROUNDS} rounds of tool calls in one turn")
+    for intervention in scene.setting.interventions:
+        await intervention.after_reply(reply, scene.talk(conversation, intervention))
+    return state
+
+
+async def _generate(scene: Scene, state: State, draft: Draft) -> Reply:
+    """One call of the assistant, through every intervention's `context` and `generate`; notes what it saw."""
+    setting = scene.setting
+    options = Options(
+        tools=tuple(setting.task.tools(setting.instance)), logprobs=any(i.logprobs for i in setting.interventions)
+    )
+    transcript: Sequence[Message] = state.messages
+    seen = transcript
+    for intervention in setting.interventions:
+        seen = await intervention.context(seen, scene.talk(state, intervention))
+
+    async def call(messages: Sequence[Message]) -> Reply:
+        draft.context = None if list(messages) == list(transcript) else tuple(messages)
+        return await scene.line.ask("assistant", _site(state), messages, options)
+
+    for intervention in reversed(setting.interventions):
+        call = partial(_wrapped, intervention, call, scene.talk(state, intervention))
+    return await call(seen)
+
+
+async def _wrapped(intervention: Intervention, call: Generate, talk: Talk, messages: Sequence[Message]) -> Reply:
+    return await intervention.generate(call, messages, talk)
+
+
+# -- judge ---------------------------------------------------------------------------------------------------------------
+
+
+async def judge(state: Channels, *, runtime: Runtime[Scene]) -> Channels:
+    """Judges the reply and closes the turn. A correct attempt ends the conversation."""
+    scene, conversation = runtime.context, state["conversation"]
+    draft = cast(Draft, conversation.draft)
+    judgement = await judged(scene, conversation, draft)
+    conversation.turns.append(draft.finished(judgement))
+    conversation.draft = None
+    if judgement.score is not None and judgement.score.correct:
+        conversation.ended = "solved"
+    elif conversation.closing:
+        conversation.ended = "exhausted"
+    elif len(conversation.turns) >= scene.setting.cap:
+        conversation.ended = "turn_cap"
+    else:
+        await _after_judgement(scene, conversation, judgement)
+    return state
+
+
+async def judged(scene: Scene, state: State, draft: Draft) -> Judgement:
+    """Class, answer and score of a reply. In a single-turn mode the class decides nothing (paper, section 3)."""
+    setting = scene.setting
+    task, instance = setting.task, setting.instance
+    judgement = await setting.judge.judge(draft.text, task, instance, scene.line.bound("judge", _site(state)))
+    always = setting.mode.policy.single and not setting.classify_single_turn and not state.closing
+    if always and judgement.answer is None:
+        judgement = msgspec.structs.replace(judgement, answer=await task.extract(draft.text, instance))
+    if not (always or judgement.label == "answer_attempt") or not _scored_now(setting, state, draft):
+        return judgement
+    return msgspec.structs.replace(judgement, score=await _score(scene, state, judgement.answer))
+
+
+def _scored_now(setting: Setting, state: State, draft: Draft) -> bool:
+    if not setting.task.scored_on_last_turn:
+        return True
+    said = {*state.revealed, *draft.revealed}
+    return state.closing or all(shard.id in said for shard in setting.shards)
+
+
+async def _score(scene: Scene, state: State, answer: str | None) -> Score:
+    if answer is None:
+        return Score(0.0, False, "no_answer")
+    ask = scene.line.bound("scorer", _site(state)) if "scorer" in scene.line.endpoints else None
+    try:
+        return await scene.setting.task.score(answer, scene.setting.instance, ask)
+    except ScorerFailure as failure:
+        raise Failure("scorer", "scorer_failure", str(failure)) from failure
+
+
+async def _after_judgement(scene: Scene, state: State, judgement: Judgement) -> None:
+    """An intervention may put in a user turn that reveals nothing; the first that does is heard."""
+    for intervention in scene.setting.interventions:
+        text = await intervention.after_judgement(judgement, scene.talk(state, intervention))
+        if text is not None:
+            state.extra = text
+            return
+
+
+def _over(state: State) -> bool:
+    return bool(state.ended) and state.closing
+
+
+def _site(state: State) -> str:
+    """The place in the conversation: the number of the turn under way."""
+    return f"t{len(state.turns) + 1}"
+
+
+def picture() -> str:
+    """The graph as mermaid text."""
+    drawable: Any = graph().get_graph()
+    return str(drawable.draw_mermaid(with_styles=False))

@@ -1,0 +1,125 @@
+"""The live view of a run: done, failed by cause, rates, tokens, cost, time left. Plain lines when not on a terminal."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from simulator.calls import Line
+from simulator.record import Record
+
+#: Seconds over which rates are measured, and between two plain lines.
+WINDOW, PLAIN_EVERY = 30.0, 15.0
+
+
+class Tally:
+    """What has happened so far; the numbers behind every view of a run."""
+
+    def __init__(self) -> None:
+        self.total = self.settled = self.final = self.calls = self.tokens = self.unpriced = 0
+        self.failed: Counter[str] = Counter()
+        self.cost: Counter[str] = Counter()
+        self._done: deque[float] = deque()
+        self._called: deque[float] = deque()
+
+    def planned(self, total: int, settled: int) -> None:
+        self.total, self.settled = total, settled
+
+    def called(self, line: Line) -> None:
+        call = line.calls[-1]
+        self.calls += 1
+        self.tokens += call.usage.input + call.usage.output
+        if call.cost is None:
+            self.unpriced += 1
+        else:
+            self.cost[call.role] += call.cost  # type: ignore[assignment]
+        _remember(self._called)
+
+    def stored(self, record: Record) -> None:
+        self.final += record.final
+        if record.failed:
+            self.failed[f"{record.ended}: {record.cause}"] += 1
+        _remember(self._done)
+
+    @property
+    def done(self) -> int:
+        return self.settled + self.final
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until everything planned is done, at the present rate."""
+        rate = _rate(self._done)
+        return (self.total - self.done) / rate if rate else None
+
+    def line(self) -> str:
+        """One line for people."""
+        parts = [
+            f"{_rate(self._done):.1f} conversations/s",
+            f"{_rate(self._called):.1f} calls/s",
+            f"{self.tokens:,} tokens",
+            f"${sum(self.cost.values()):.4f}" + (f" + {self.unpriced} unpriced calls" if self.unpriced else ""),
+        ]
+        if self.left is not None:
+            parts.append(f"{_clock(self.left)} left")
+        if self.failed:
+            parts.append("failed: " + ", ".join(f"{cause} {n}" for cause, n in self.failed.most_common(3)))
+        return " · ".join(parts)
+
+
+class Display(Tally):
+    """A tally that shows itself: a live bar on a terminal, a line now and then elsewhere, nothing when quiet."""
+
+    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+        super().__init__()
+        self.console, self.quiet = console, quiet
+        self._said = time.monotonic()
+        self._bar = Progress(
+            TextColumn("[bold]simulating"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
+        )
+        self._task = self._bar.add_task("conversations", total=None)
+        self._live = Live(get_renderable=self._view, console=console, refresh_per_second=4, transient=True)
+
+    def stored(self, record: Record) -> None:
+        super().stored(record)
+        if not (self.quiet or self.console.is_terminal) and time.monotonic() - self._said > PLAIN_EVERY:
+            self._said = time.monotonic()
+            self.console.print(f"{self.done}/{self.total} · {self.line()}", highlight=False)
+
+    def _view(self) -> Group:
+        self._bar.update(self._task, total=self.total or None, completed=self.done)
+        return Group(self._bar, Text(self.line(), style="dim"))
+
+    def __enter__(self) -> Self:
+        if self.console.is_terminal and not self.quiet:
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if self._live.is_started:
+            self._live.stop()
+
+
+def _remember(times: deque[float]) -> None:
+    now = time.monotonic()
+    times.append(now)
+    while times[0] < now - WINDOW:
+        times.popleft()
+
+
+def _rate(times: deque[float]) -> float:
+    if len(times) < 2:
+        return 0.0
+    return len(times) / max(1e-3, time.monotonic() - times[0])
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -1,0 +1,134 @@
+"""What `status` and `show` print. Model text is printed as text, never as markup."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from simulator.columns import ROLES
+from simulator.record import Record, Turn
+from simulator.store import Store
+
+
+def console() -> Console:
+    """A console as wide as the terminal, or wide enough for tables where there is none."""
+    return Console(width=None if sys.stdout.isatty() else 140, soft_wrap=False)
+
+
+def status_of(store: Store) -> dict[str, Any]:
+    """How far a run is, JSON types only. `latest` is what the last engine to work on it said, and when (Unix time)."""
+    read = store.connection.execute
+    costs = ", ".join(f"sum(cost_{role})" for role in ROLES)
+    count, final, calls, tokens, unpriced, *by_role = read(
+        f"SELECT count(*), sum(final), sum(calls), sum(tokens_in + tokens_out), sum(unpriced), {costs} FROM latest"
+    ).fetchone()
+    failed = read("SELECT ended || ': ' || cause, count(*) FROM latest WHERE cause != '' GROUP BY 1 ORDER BY 2 DESC")
+    return {
+        "done": final or 0,
+        "failed": count - (final or 0),
+        "causes": dict(failed.fetchall()),
+        "ended": dict(read("SELECT ended, count(*) FROM latest GROUP BY 1").fetchall()),
+        "replies_in_flight": read("SELECT count(*) FROM journal").fetchone()[0],
+        "calls": calls or 0,
+        "tokens": tokens or 0,
+        "unpriced_calls": unpriced or 0,
+        "cost_usd": {role: cost for role, cost in zip(ROLES, by_role, strict=True) if cost is not None},
+        "latest": store.progress(),
+    }
+
+
+def print_status(store: Store, *, as_json: bool) -> None:
+    """The state of a run, for people or as JSON."""
+    status = status_of(store)
+    if as_json:
+        click.echo(json.dumps(status, indent=2))
+        return
+    latest = status["latest"]
+    ended = ", ".join(f"{end} {n}" for end, n in status["ended"].items()) or "nothing yet"
+    cost = " + ".join(f"{role} ${cost:.4f}" for role, cost in status["cost_usd"].items()) or "nothing priced"
+    unpriced = f" + {status['unpriced_calls']} unpriced calls" if status["unpriced_calls"] else ""
+    lines = [
+        f"{status['done']} conversations done, {status['failed']} failed and owed ({ended})",
+        f"{status['calls']:,} calls, {status['tokens']:,} tokens, {cost}{unpriced}",
+        f"{status['replies_in_flight']} paid replies of conversations under way",
+        *(f"failed: {n} × {cause}" for cause, n in status["causes"].items()),
+    ]
+    if latest:
+        lines.append(f"the engine, {_ago(latest['at'])}: {latest['owed']} of {latest['planned']} owed")
+        lines += [
+            f"  {key}: {value}" for key, value in latest.items() if key not in ("at", "owed", "planned") and value
+        ]
+    click.echo("\n".join(lines))
+
+
+def _ago(at: float) -> str:
+    return f"{max(0.0, time.time() - at):.0f} s ago"
+
+
+def print_records(store: Store, limit: int) -> None:
+    """The first conversations of a run, a line each."""
+    table = Table(box=None)
+    names = ("key", "task", "instance", "mode", "repeat", "ended", "turns", "attempts", "score")
+    for name in names:
+        table.add_column(name)
+    columns = ", ".join(f'"{name}"' for name in names)
+    for row in store.connection.execute(f"SELECT {columns} FROM latest ORDER BY id LIMIT ?", (limit,)):
+        table.add_row(*(Text("" if value is None else str(value)) for value in row))
+    console().print(table)
+    total = store.connection.execute("SELECT count(*) FROM latest").fetchone()[0]
+    if total > limit:
+        click.echo(f"… {total - limit} more; --limit N lists more", err=True)
+
+
+def print_record(store: Store, key: str) -> None:
+    """One conversation, readably; what a continued one inherits is shown first."""
+    record = store.record(key)
+    inherited = store.record(record.parent).turns[: record.inherited] if record.parent else ()
+    console().print(Group(*_page(record, inherited)))
+
+
+def _page(record: Record, inherited: tuple[Turn, ...]) -> Iterator[RenderableType]:
+    yield Panel(_head(record), title=f"{record.task} · {record.mode}", title_align="left")
+    yield Text(f"system: {record.system}", style="dim")
+    for number, turn in enumerate((*inherited, *record.turns), 1):
+        yield from _turn(number, turn, inherited=number <= len(inherited))
+    yield Text(f"\nended: {record.ended} {record.cause}  score: {record.score}", style="bold")
+    if record.detail:
+        yield Text(record.detail, style="red")
+
+
+def _head(record: Record) -> Text:
+    cost = [call.cost for call in record.calls]
+    priced = "unpriced" if None in cost else f"${sum(c for c in cost if c is not None):.5f}"
+    return Text(
+        f"key {record.key}  instance {record.instance.id}  repeat {record.repeat}\n"
+        f"assistant {record.assistant}  user {record.user}  judge {record.judge}\n"
+        f"target {record.instance.target}  calls {len(record.calls)}  {priced}  {record.seconds:.1f} s"
+    )
+
+
+def _turn(number: int, turn: Turn, *, inherited: bool) -> Iterator[RenderableType]:
+    reveals = f" reveals {', '.join(map(str, turn.reveals))}" if turn.reveals else ""
+    note = " (from the conversation it continues)" if inherited else ""
+    yield Text(f"\n── turn {number}: {turn.said_by}{reveals}{note}", style="bold")
+    for message in turn.messages:
+        style = {"user": "cyan", "assistant": "green"}.get(message.role, "magenta")
+        calls = "".join(f"\n  → {call.name}({call.arguments})" for call in message.tool_calls)
+        yield Text(f"{message.role}: {message.content}{calls}", style=style)
+    for violation in turn.violations:
+        yield Text(f"  guard: {violation}", style="yellow")
+    if turn.context is not None:
+        yield Text(f"  the assistant saw {len(turn.context)} messages other than the transcript", style="yellow")
+    if turn.judgement is not None:
+        score = turn.judgement.score
+        value = "not scored" if score is None else f"{score.value:g} ({score.status})"
+        yield Text(f"  judge ({turn.judgement.by}): {turn.judgement.label}, answer {turn.judgement.answer!r}, {value}")
