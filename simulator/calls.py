@@ -32,6 +32,19 @@ TRIES, FIRST_WAIT, LONGEST_WAIT = 8, 1.0, 60.0
 OWN_FAULT = frozenset({"content_filter", "context_exceeded", "tool_loop"})
 
 
+class Caller(Protocol):
+    """What a conversation needs of its line; `endpoints` says which roles have a model."""
+
+    @property
+    def endpoints(self) -> Mapping[str, object]: ...
+
+    def bound(self, role: str, site: str) -> Ask:
+        """A model for one role at one place in the conversation: all that tasks, judges and interventions see of it."""
+
+    async def ask(self, role: str, site: str, messages: Sequence[Message], options: Options) -> Reply:
+        """One reply. Raises `Failure` with the party at fault."""
+
+
 class Journal(Protocol):
     """Where paid replies are kept until their conversation is stored; `Writer` is one."""
 
@@ -114,7 +127,7 @@ class Line:
         self._ordinals: Counter[tuple[str, str]] = Counter()
 
     def bound(self, role: str, site: str) -> Ask:
-        """A model for one role at one place in the conversation: all that tasks, judges and interventions ever see of it."""
+        """See `Caller.bound`."""
 
         async def ask(messages: Sequence[Message], options: Options = _DEFAULT) -> Reply:
             return await self.ask(role, site, messages, options)

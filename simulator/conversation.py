@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import msgspec
 
@@ -51,21 +51,32 @@ class Reveal(msgspec.Struct, frozen=True):
 Step: TypeAlias = Given | Speak | Reveal
 
 
-class Policy(Protocol):
+class Policy:
     """A user policy: what is said next, as a pure function. It calls no model.
 
     Attributes:
-        single: the whole instruction in one turn; the reply is extracted and scored whatever its class (paper, section 3).
+        name: part of a run's identity.
+        single: nothing is found out on the way; the reply is extracted and scored whatever its class (paper, section 3).
     """
 
     name: str
-    single: ClassVar[bool]
+    single: ClassVar[bool] = False
 
     def shards(self, instance: Instance, rng: random.Random) -> tuple[Shard, ...]:
         """The shards this policy reveals, in the order it prefers."""
+        return instance.shards
 
-    def next(self, setting: Setting, state: State, given: int) -> Step | None:
-        """The next step, or None when there is nothing left to say. `given`: messages given since the last turn."""
+    def system(self, setting: Setting) -> str:
+        """The system text."""
+        return setting.task.system(setting.instance)
+
+    def tools(self, setting: Setting) -> Sequence[Mapping[str, Any]]:
+        """Schemas of the functions the assistant may call."""
+        return setting.task.tools(setting.instance)
+
+    def next(self, setting: Setting, state: State) -> Step | None:
+        """The next step, or None when there is nothing left to say; `state.steps` counts those taken."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -132,7 +143,7 @@ class State:
 
     Attributes:
         turns: finished turns. `draft`: the turn under way: what the user said and what entered the transcript since.
-        extra: text of a user turn that an intervention put in after the last judgement.
+        steps: steps of the policy taken so far. `extra`: text of a user turn that an intervention put in.
         memory: a dict for each intervention, by name; the only place an intervention may keep anything.
         closing: the interventions' `at_end` has spoken, so nothing follows.
     """
@@ -141,6 +152,7 @@ class State:
     turns: list[Turn] = field(default_factory=list)
     inherited: int = 0
     draft: Draft | None = None
+    steps: int = 0
     extra: str | None = None
     memory: dict[str, dict[str, Any]] = field(default_factory=dict)
     closing: bool = False
@@ -148,8 +160,8 @@ class State:
 
     @classmethod
     def continuing(cls, parent: Record) -> State:
-        """The state at the end of a finished conversation, to go on from there."""
-        return cls(system=parent.system, turns=list(parent.turns), inherited=len(parent.turns))
+        """The state at the end of a finished conversation: only an intervention that speaks `at_end` can go on from there."""
+        return cls(system=parent.system, turns=list(parent.turns), inherited=len(parent.turns), ended=parent.ended)
 
     @property
     def revealed(self) -> tuple[int, ...]:

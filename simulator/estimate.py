@@ -87,7 +87,7 @@ async def _play(arm: Arm, instance: Instance) -> Tally:
     if arm.parent is not None:
         parent = _dry(arm.parent.setting(instance, 0, None))
         await converse(Scene(parent, Tally(parent)), state)
-        state = State(system=state.system, turns=state.turns, inherited=len(state.turns))
+        state = State(system=state.system, turns=state.turns, inherited=len(state.turns), ended=state.ended)
     setting = _dry(arm.setting(instance, 0, None))
     tally = Tally(setting)
     await converse(Scene(setting, tally), state)

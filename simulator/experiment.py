@@ -250,7 +250,7 @@ def _arms(experiment: Experiment, task: Task) -> Iterator[Arm]:
                 for spec in experiment.interventions or ("none",):
                     extra = get_interventions(spec)
                     for label in experiment.modes or task.modes:
-                        yield from _lineage(experiment, task, get_mode(label), extra, names, sampling)
+                        yield from _lineage(experiment, task, get_mode(label, task), extra, names, sampling)
 
 
 def _lineage(

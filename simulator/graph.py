@@ -19,8 +19,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from simulator.calls import Line
-from simulator.conversation import Draft, Given, Reveal, Setting, Speak, State, Talk, unrevealed
+from simulator.calls import Caller
+from simulator.conversation import Draft, Given, Reveal, Setting, Speak, State, Step, Talk, unrevealed
 from simulator.errors import Failure
 from simulator.interventions import Generate, Intervention
 from simulator.record import Judgement
@@ -36,7 +36,7 @@ class Scene:
     """The graph's context: what was asked for, and the line to the models."""
 
     setting: Setting
-    line: Line
+    line: Caller
 
     def talk(self, state: State, intervention: Intervention) -> Talk:
         """The conversation as this intervention may see it."""
@@ -62,7 +62,7 @@ async def converse(scene: Scene, state: State) -> State:
 
 def begin(scene: Scene, state: State) -> None:
     """Sets the system text, which is the same in every mode unless an intervention changes it."""
-    text = scene.setting.task.system(scene.setting.instance)
+    text = scene.setting.mode.policy.system(scene.setting)
     for intervention in scene.setting.interventions:
         text = intervention.system(text, scene.talk(state, intervention))
     state.system = text
@@ -104,15 +104,24 @@ async def _next(scene: Scene, state: State) -> Draft | None:
     if state.extra is not None:
         text, state.extra = state.extra, None
         return _draft(scene, state, Draft("intervention", text, ()))
-    given: list[Message] = []
-    while isinstance(step := scene.setting.mode.policy.next(scene.setting, state, len(given)), Given):
-        given.append(step.message)
+    given, step = _step(scene.setting, state)
     match step:
         case Speak(text, revealed, said_by):
             return _draft(scene, state, Draft(said_by, text, revealed, messages=given))
         case Reveal():
             return _draft(scene, state, await _simulated(scene, state))
     return None
+
+
+def _step(setting: Setting, state: State) -> tuple[list[Message], Step | None]:
+    """The policy's next step that needs an answer, and the messages given on the way to it."""
+    given: list[Message] = []
+    while (step := setting.mode.policy.next(setting, state)) is not None:
+        state.steps += 1
+        if not isinstance(step, Given):
+            return given, step
+        given.append(step.message)
+    return given, None
 
 
 async def _simulated(scene: Scene, state: State) -> Draft:
@@ -172,7 +181,7 @@ async def assistant(state: Channels, *, runtime: Runtime[Scene]) -> Channels:
         draft.messages.extend(reply.messages)
         if reply.finish == "content_filter":
             raise Failure("assistant", "content_filter", reply.text)
-        if not reply.tool_calls or not task.tools(instance):
+        if not reply.tool_calls or not scene.setting.mode.policy.tools(scene.setting):
             break
         draft.messages.extend([await task.use_tool(instance, call) for call in reply.tool_calls])
     else:
@@ -186,7 +195,7 @@ async def _generate(scene: Scene, state: State, draft: Draft) -> Reply:
     """One call of the assistant, through every intervention's `context` and `generate`; notes what it saw."""
     setting = scene.setting
     options = Options(
-        tools=tuple(setting.task.tools(setting.instance)), logprobs=any(i.logprobs for i in setting.interventions)
+        tools=tuple(setting.mode.policy.tools(setting)), logprobs=any(i.logprobs for i in setting.interventions)
     )
     transcript: Sequence[Message] = state.messages
     seen = transcript

@@ -7,27 +7,24 @@ SNOWBALL (appendix M) are SHARDED under an intervention. A task's own presentati
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
-from simulator.conversation import Mode, Reveal, Setting, Speak, State, Step, unrevealed
+from simulator.conversation import Given, Mode, Policy, Reveal, Setting, Speak, State, Step, unrevealed
 from simulator.errors import ExperimentError
 from simulator.interventions import Recap, Snowball
 from tasks.errors import UnknownName
-from tasks.nouns import Instance, Shard
+from tasks.nouns import Instance, Script, Shard
 from tasks.task import Task
 
 
-class Full:
+class Full(Policy):
     """The fully specified instruction, in one turn."""
 
     name = "full"
     single: ClassVar[bool] = True
 
-    def shards(self, instance: Instance, rng: random.Random) -> tuple[Shard, ...]:
-        return instance.shards
-
-    def next(self, setting: Setting, state: State, given: int) -> Step | None:
+    def next(self, setting: Setting, state: State) -> Step | None:
         return None if state.turns else Speak(self.text(setting), tuple(shard.id for shard in setting.shards))
 
     def text(self, setting: Setting) -> str:
@@ -53,16 +50,12 @@ class ShuffleConcat(Concat):
         return (first, *rng.sample(rest, len(rest)))
 
 
-class Sharded:
+class Sharded(Policy):
     """One shard a turn: the first as it stands, each later one in the user's own way."""
 
     name = "sharded"
-    single: ClassVar[bool] = False
 
-    def shards(self, instance: Instance, rng: random.Random) -> tuple[Shard, ...]:
-        return instance.shards
-
-    def next(self, setting: Setting, state: State, given: int) -> Step | None:
+    def next(self, setting: Setting, state: State) -> Step | None:
         shard = next(unrevealed(setting, state), None)
         if shard is None:
             return None
@@ -82,6 +75,37 @@ class Gradual(Sharded):
         return instance.variants[str(self.n)]
 
 
+class Scripted(Policy):
+    """One of a task's own presentations: messages given and messages answered, in a fixed order.
+
+    The last user message counts as saying all shards.
+    """
+
+    single: ClassVar[bool] = True
+
+    def __init__(self, presentation: str) -> None:
+        self.name = presentation
+
+    def system(self, setting: Setting) -> str:
+        return self._script(setting).system
+
+    def tools(self, setting: Setting) -> Sequence[Mapping[str, Any]]:
+        return super().tools(setting) if self._script(setting).tools else ()
+
+    def next(self, setting: Setting, state: State) -> Step | None:
+        lines = self._script(setting).lines
+        if state.steps == len(lines):
+            return None
+        message, answered = lines[state.steps]
+        if not answered:
+            return Given(message)
+        last = state.steps == len(lines) - 1
+        return Speak(message.content, tuple(shard.id for shard in setting.shards) if last else (), "script")
+
+    def _script(self, setting: Setting) -> Script:
+        return setting.task.script(setting.instance, self.name)
+
+
 MODES: dict[str, Mode] = {
     "full": Mode("full", Full()),
     "concat": Mode("concat", Concat()),
@@ -92,19 +116,21 @@ MODES: dict[str, Mode] = {
 }
 
 
-def get_mode(label: str) -> Mode:
-    """The mode of a label such as `sharded` or `gradual:4`; dashes may stand for underscores.
+def get_mode(label: str, task: Task) -> Mode:
+    """The mode of a label such as `sharded`, `gradual:4` or one of the task's presentations; dashes may be underscores.
 
     Raises `UnknownName` with the close matches.
     """
     name = label.strip().lower().replace("-", "_")
+    if name in task.presentations:
+        return Mode(name, Scripted(name))
     kind, _, parameter = name.partition(":")
     if kind == "gradual":
         if not parameter.isdigit() or int(parameter) < 2:
             raise ExperimentError("gradual needs a number of shards", got=label, allowed="gradual:2, gradual:3, …")
         return Mode(name, Gradual(int(parameter)))
     if name not in MODES:
-        raise UnknownName("mode", label, [*MODES, "gradual:N"])
+        raise UnknownName("mode", label, [*MODES, "gradual:N", *task.presentations])
     return MODES[name]
 
 

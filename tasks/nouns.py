@@ -157,6 +157,20 @@ class Instance(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return hashlib.sha256(_canonical.encode(self)).hexdigest()[:16]
 
 
+class Script(msgspec.Struct, frozen=True):
+    """A presentation of an instance written out: what is given, what is asked.
+
+    Attributes:
+        system: the system text. `lines`: messages in order; those marked True are said by the user and answered by the
+            assistant under test, the others stand in the transcript as they are. The last line is answered.
+        tools: the assistant may call the task's tools.
+    """
+
+    system: str
+    lines: tuple[tuple[Message, bool], ...]
+    tools: bool = False
+
+
 class Score(msgspec.Struct, frozen=True, omit_defaults=True):
     """How good one answer is.
 

@@ -6,11 +6,15 @@ facts that differ between tasks are declared here as attributes, so nobody ever 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from tasks.nouns import Ask, Instance, Score, Shard, TurnClass
+from tasks.datasets import load_instances
+from tasks.nouns import Ask, Instance, Message, Score, Script, Shard, ToolCall, TurnClass
+from tasks.rows import Row
+
+_DATA = Path(__file__).parent / "data"
 
 
 class Task:
@@ -28,7 +32,9 @@ class Task:
             `rules` (`extract` on the whole reply, after the judge's label: code, queries, whole-reply answers).
         scored_on_last_turn: earlier attempts are recorded but not scored.
         binary: values are 0 or 1 (decides which statistics apply).
+        presentations: modes of its own, each a `script`; `--modes` takes their names beside the general ones.
         prompts: names of the templates it uses, part of the identity of a run.
+        embedded: file of the shipped instances; None means `data/<name>.jsonl` beside this module.
     """
 
     name: ClassVar[str]
@@ -44,13 +50,26 @@ class Task:
     extraction: ClassVar[Literal["model", "rules"]] = "model"
     scored_on_last_turn: ClassVar[bool] = False
     binary: ClassVar[bool] = True
+    presentations: ClassVar[tuple[str, ...]] = ()
     prompts: ClassVar[tuple[str, ...]] = ()
+    embedded: ClassVar[Path | None] = None
 
     # -- instances ------------------------------------------------------------------------------------------------
 
     def load(self, path: Path | None = None) -> list[Instance]:
         """The embedded instances, or those of a file (published JSON list or our JSON lines). Raises `DatasetError`."""
+        return load_instances(self, path or self.embedded or _DATA / f"{self.name}.jsonl")
+
+    def read_row(self, row: Row) -> Instance:
+        """One row of the published dataset as an instance: which fields become instruction, target and data.
+
+        `row.id` and `row.shards` are read and checked already; `row.read(field, type)` and `row.text(field)` check the
+        rest. Raises `row.error(…)` where a value cannot be used.
+        """
         raise NotImplementedError
+
+    def check(self, instance: Instance, row: Row) -> None:
+        """Raises `row.error(field, …)` where an instance, of either format, cannot be scored (an unreadable target, …)."""
 
     def generate(self, n: int, seed: int) -> Iterator[Instance]:
         """`n` fresh instances, the same for the same seed in any process; empty where a task has no generator."""
@@ -72,6 +91,20 @@ class Task:
 
     def say(self, instance: Instance, turn: int) -> str:
         """A scripted user's text of turn `turn` (from 0), which reveals shard `turn`."""
+        raise NotImplementedError
+
+    def script(self, instance: Instance, presentation: str) -> Script:
+        """One of the task's own presentations of an instance, written out; never asked of a task without any."""
+        raise NotImplementedError
+
+    # -- tools ----------------------------------------------------------------------------------------------------
+
+    def tools(self, instance: Instance) -> Sequence[Mapping[str, Any]]:
+        """OpenAI-style schemas of the functions the assistant may call; none for most tasks."""
+        return ()
+
+    async def use_tool(self, instance: Instance, call: ToolCall) -> Message:
+        """The tool message that answers a call. An error of the call is a result too, never an exception."""
         raise NotImplementedError
 
     # -- answers --------------------------------------------------------------------------------------------------
