@@ -1,0 +1,70 @@
+"""The commands of this package: `shardtalk report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pandas as pd
+from rich.console import Console
+
+from analysis import figures, intervals, render
+from analysis.report import Report
+from analysis.report import report as make_report
+from simulator.errors import StoreError
+
+FORMATS = {"json": render.as_json, "csv": render.csv, "md": render.markdown}
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--json", "form", flag_value="json", help="Print JSON instead of a table; scores 0 to 1.")
+@click.option("--csv", "form", flag_value="csv", help="Print CSV instead of a table; scores 0 to 1.")
+@click.option("--md", "form", flag_value="md", help="Print Markdown instead of a table.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
+@click.option(
+    "--resamples", type=click.IntRange(100), default=intervals.RESAMPLES, show_default=True, help="Bootstrap resamples."
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the figure.  [default: RUN]")
+def report(run: Path, form: str | None, seed: int, resamples: int, out: Path | None) -> None:
+    """Print aptitude and unreliability of RUN, with intervals, and draw them.
+
+    One row a task, mode and assistant: instances, runs of each (N), mean score P̄, aptitude A90, unreliability U90_10 with
+    95 % intervals, what was not scored, effort and cost. The figure goes to RUN.
+    """
+    show(make_report(run, seed=seed, resamples=resamples), form, out or folder(run))
+
+
+def show(made: Report, form: str | None, out: Path) -> None:
+    """Prints a report in one form, writes its figure into `out`, and says where it is."""
+    console = Console()
+    if form is None and console.is_terminal:
+        console.print(render.terminal(made, console.width))
+    else:
+        click.echo(FORMATS[form or "md"](made))
+    for path in draw(made, out):
+        click.echo(f"figure: {path}", err=True)
+
+
+def draw(made: Report, out: Path) -> list[Path]:
+    """Writes the figure of a report as PNG and SVG. Raises `StoreError` where nothing can be written."""
+    measured = made.table[made.table["mean"].notna()]
+    if measured.empty:
+        return []
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        return figures.save(figures.box(_labelled(measured, made.by)), out / "modes")
+    except OSError as error:
+        raise StoreError("the figure cannot be written", got=str(error), fix="give a folder with --out") from error
+
+
+def folder(run: Path) -> Path:
+    """The folder of a run that was named by its folder or by its store file."""
+    return run.parent if run.suffix == ".sqlite" else run
+
+
+def _labelled(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """What differs within a task × mode × assistant becomes part of the mode's name."""
+    extra = [name for name in by if name not in ("task", "mode", "assistant")]
+    names = [" ".join(map(str, row)) for row in table[["mode", *extra]].itertuples(index=False)]
+    return table.assign(mode=names)

@@ -1,0 +1,173 @@
+"""A `Report` as text: a rich table for a terminal, Markdown, CSV, JSON.
+
+Scores are 0 to 100 in tables, 0 to 1 in CSV and JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+from rich import box
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from analysis.measures import FEW_INSTANCES, FEW_RUNS
+from analysis.report import SYNTHETIC, Report
+
+
+class Shown(NamedTuple):
+    """A column of the readers' table: its heading, the cell of a row, and whether a narrow terminal goes without it."""
+
+    heading: str
+    cell: Callable[[dict[str, Any]], str]
+    wide: bool = False
+
+
+def _rests_on(row: dict[str, Any]) -> str:
+    """Instances × runs of each; a star marks what is too few for inference."""
+    runs = "–".join(dict.fromkeys([str(row["runs_min"]), str(row["runs_max"])]))
+    stars = ("*" if few else "" for few in (row["instances"] < FEW_INSTANCES, row["runs_min"] < FEW_RUNS))
+    return "{}{} × {}{}".format(row["instances"], next(stars), runs, next(stars))
+
+
+def _measure(name: str) -> Callable[[dict[str, Any]], str]:
+    def cell(row: dict[str, Any]) -> str:
+        if _missing(row[name]):
+            return "–"
+        limits = [row[f"{name}_{end}"] for end in ("low", "high")]
+        shown = "" if any(map(_missing, limits)) else f" [{_short(limits[0])}, {_short(limits[1])}]"
+        return f"{100 * row[name]:.1f}{shown}"
+
+    return cell
+
+
+def _short(limit: float) -> str:
+    return f"{100 * limit:.1f}".removesuffix(".0")
+
+
+def _not_scored(row: dict[str, Any]) -> str:
+    return f"{row['not_scored']} of {row['conversations']}" if row["not_scored"] else "0"
+
+
+def _cost(row: dict[str, Any]) -> str:
+    return "unpriced" if row["unpriced"] else "–" if _missing(row["cost"]) else f"${row['cost']:.4f}"
+
+
+def _mean(name: str) -> Callable[[dict[str, Any]], str]:
+    return lambda row: "–" if _missing(row[name]) else f"{row[name]:.1f}"
+
+
+#: Characters; a terminal with fewer shows no `wide` columns.
+WIDE = 95
+
+COLUMNS = (
+    Shown("instances × N", _rests_on),
+    Shown("P̄", _measure("mean")),
+    Shown("A90", _measure("aptitude")),
+    Shown("U90_10", _measure("unreliability")),
+    Shown("not scored", _not_scored),
+    Shown("turns", _mean("turns"), wide=True),
+    Shown("attempts", _mean("attempts"), wide=True),
+    Shown("cost", _cost),
+)
+
+
+def terminal(report: Report, width: int = 120) -> RenderableType:
+    """For a `rich` console of this width; limits stand below their value."""
+    shown = [column for column in COLUMNS if width >= WIDE or not column.wide]
+    headings, rows = readable(report, shown)
+    labels = len(headings) - len(shown)
+    table = Table(
+        box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), title=_heading(report), title_justify="left", title_style="bold"
+    )
+    for at, heading in enumerate(headings):
+        table.add_column(
+            Text(heading), justify="left" if at < labels else "right", overflow="fold", no_wrap=at >= labels
+        )
+    for row in rows:
+        table.add_row(*(Text(cell.replace(" [", "\n[")) for cell in row))
+    return Group(table, *(Text(f"- {note}") for note in report.notes))
+
+
+def markdown(report: Report) -> str:
+    """A table, the notes and what was not scored, in GitHub's Markdown; also what a terminal that is none gets."""
+    headings, rows = readable(report)
+    parts = [f"# {_escaped(_heading(report))}", _aligned(headings, rows, labels=len(headings) - len(COLUMNS))]
+    parts.append("\n".join(f"- {_escaped(note)}" for note in report.notes))
+    if len(report.unscored):
+        cells = [[_escaped(str(cell)) for cell in row] for row in report.unscored.itertuples(index=False)]
+        parts.append(_aligned(list(report.unscored.columns), cells, labels=3))
+    return "\n\n".join(parts) + "\n"
+
+
+def csv(report: Report) -> str:
+    """The whole table, one row a group, every column."""
+    return report.table.to_csv(index=False)
+
+
+def as_json(report: Report) -> str:
+    """All of it as one JSON object; what is missing is null."""
+    parts = {name: _records(frame) for name, frame in (("groups", report.table), ("overall", report.overall))}
+    whole = {"run": report.run, "by": report.by, **parts, "unscored": _records(report.unscored), "notes": report.notes}
+    return json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)
+
+
+def readable(report: Report, columns: Sequence[Shown] = COLUMNS) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells of the readers' table; a label that is the same in every row stands in the heading instead."""
+    labels = [name for name in report.by if name == "mode" or report.table[name].nunique(dropna=False) > 1]
+    rows = _records(report.table)
+    cells = [[*(_label(row[name]) for name in labels), *(column.cell(row) for column in columns)] for row in rows]
+    return [*labels, *(column.heading for column in columns)], cells
+
+
+# -- parts -----------------------------------------------------------------------------------------------------------------
+
+
+def _heading(report: Report) -> str:
+    constant = [name for name in report.by if name != "mode" and report.table[name].nunique(dropna=False) == 1]
+    return " · ".join([report.run, *(_label(report.table[name].iloc[0]) for name in constant)])
+
+
+def _label(value: Any) -> str:
+    if _missing(value) or value == "":
+        return "–"
+    return f"{value} (synthetic)" if isinstance(value, str) and value.startswith(SYNTHETIC) else str(value)
+
+
+def _aligned(headings: Sequence[str], rows: Sequence[Sequence[str]], labels: int) -> str:
+    """A Markdown table whose source lines up too."""
+    safe = [[_escaped(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(headings, *safe, strict=True)]
+    rule = ["-" * w if at < labels else "-" * (w - 1) + ":" for at, w in enumerate(widths)]
+    lines = [
+        [_padded(cell, w, left=at < labels) for at, (cell, w) in enumerate(zip(row, widths, strict=True))]
+        for row in (headings, *safe)
+    ]
+    lines.insert(1, rule)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _padded(cell: str, width: int, *, left: bool) -> str:
+    space = " " * (width - cell_len(cell))
+    return cell + space if left else space + cell
+
+
+def _escaped(text: str) -> str:
+    """Names and causes may hold anything: no table cell, tag or line break may come of it."""
+    for what, instead in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("\n", " "), ("\r", " ")):
+        text = text.replace(what, instead)
+    return text
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value))
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(k): None if _missing(v) else v for k, v in row.items()} for row in frame.to_dict("records")]
