@@ -23,6 +23,7 @@ Reason: TypeAlias = Literal[
     "several",
     "no_verdict",
     "no_value",
+    "not_quoted",
 ]
 
 #: What is said to the model, so that the next prompt differs from the one that failed.
@@ -36,6 +37,7 @@ ADVICE: dict[Reason, str] = {
     "several": "The reply holds several different answers; give exactly one.",
     "no_verdict": "The reply does not name exactly one of the allowed values.",
     "no_value": "The JSON object lacks a required field, or the field has the wrong type.",
+    "not_quoted": "The answer is not a part of the text it was to be copied from.",
 }
 
 
