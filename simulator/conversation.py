@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import msgspec
 
 from simulator.judge import Judge
-from simulator.record import Judgement, Record, Turn
+from simulator.record import Judgement, Record, Turn, spoken_reply
 from simulator.user import User
-from tasks.nouns import Ask, Instance, Message, Options, Reply, Shard
+from tasks.nouns import Ask, Instance, Message, Options, Reply, Script, Shard
 from tasks.task import Task
 
 if TYPE_CHECKING:
@@ -126,6 +126,11 @@ class Setting:
         """What can be revealed, in the policy's order. A conversation and its continuation agree on it."""
         return self.mode.policy.shards(self.instance, self.random("shards"))
 
+    @cached_property
+    def script(self) -> Script:
+        """The presentation named by the policy, written out once; asked for only where the policy is one."""
+        return self.task.script(self.instance, self.mode.policy.name)
+
     @property
     def cap(self) -> int:
         """The number of turns after which the conversation is stopped."""
@@ -191,7 +196,7 @@ class Draft:
     @property
     def text(self) -> str:
         """What the assistant said in this turn, before and after its tool calls."""
-        return "\n".join(m.content for m in self.messages if m.role == "assistant" and m.content)
+        return spoken_reply(self.messages)
 
     def finished(self, judgement: Judgement | None) -> Turn:
         """The turn as it is kept."""

@@ -14,7 +14,7 @@ from simulator.conversation import Given, Mode, Policy, Reveal, Setting, Speak, 
 from simulator.errors import ExperimentError
 from simulator.interventions import Recap, Snowball
 from tasks.errors import UnknownName
-from tasks.nouns import Instance, Script, Shard
+from tasks.nouns import Instance, Shard
 from tasks.task import Task
 
 
@@ -87,13 +87,13 @@ class Scripted(Policy):
         self.name = presentation
 
     def system(self, setting: Setting) -> str:
-        return self._script(setting).system
+        return setting.script.system
 
     def tools(self, setting: Setting) -> Sequence[Mapping[str, Any]]:
-        return super().tools(setting) if self._script(setting).tools else ()
+        return setting.script.tools
 
     def next(self, setting: Setting, state: State) -> Step | None:
-        lines = self._script(setting).lines
+        lines = setting.script.lines
         if state.steps == len(lines):
             return None
         message, answered = lines[state.steps]
@@ -101,9 +101,6 @@ class Scripted(Policy):
             return Given(message)
         last = state.steps == len(lines) - 1
         return Speak(message.content, tuple(shard.id for shard in setting.shards) if last else (), "script")
-
-    def _script(self, setting: Setting) -> Script:
-        return setting.task.script(setting.instance, self.name)
 
 
 MODES: dict[str, Mode] = {

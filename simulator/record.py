@@ -5,7 +5,7 @@ A light leaf: no graph, no model library, so a notebook opens a store without im
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -82,7 +82,13 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def reply(self) -> str:
         """What the assistant said in this turn."""
-        return "\n".join(m.content for m in self.messages if m.role == "assistant" and m.content)
+        return spoken_reply(self.messages)
+
+
+def spoken_reply(messages: Sequence[Message]) -> str:
+    """What the assistant said after the user spoke last, tool results left out; words given to it before are not its own."""
+    spoke = max((index for index, message in enumerate(messages) if message.role == "user"), default=-1)
+    return "\n".join(m.content for m in messages[spoke + 1 :] if m.role == "assistant" and m.content)
 
 
 class Record(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

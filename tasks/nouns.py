@@ -163,12 +163,12 @@ class Script(msgspec.Struct, frozen=True):
     Attributes:
         system: the system text. `lines`: messages in order; those marked True are said by the user and answered by the
             assistant under test, the others stand in the transcript as they are. The last line is answered.
-        tools: the assistant may call the task's tools.
+        tools: OpenAI-style schemas of the functions the assistant may call in this presentation.
     """
 
     system: str
     lines: tuple[tuple[Message, bool], ...]
-    tools: bool = False
+    tools: tuple[Mapping[str, Any], ...] = ()
 
 
 class Score(msgspec.Struct, frozen=True, omit_defaults=True):

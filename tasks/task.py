@@ -33,6 +33,7 @@ class Task:
         scored_on_last_turn: earlier attempts are recorded but not scored.
         binary: values are 0 or 1 (decides which statistics apply).
         presentations: modes of its own, each a `script`; `--modes` takes their names beside the general ones.
+        compare_to: mode -> the mode it is meant to be compared with (an ablation and what it was taken from).
         prompts: names of the templates it uses, part of the identity of a run.
         embedded: file of the shipped instances; None means `data/<name>.jsonl` beside this module.
     """
@@ -51,6 +52,7 @@ class Task:
     scored_on_last_turn: ClassVar[bool] = False
     binary: ClassVar[bool] = True
     presentations: ClassVar[tuple[str, ...]] = ()
+    compare_to: ClassVar[Mapping[str, str]] = {}
     prompts: ClassVar[tuple[str, ...]] = ()
     embedded: ClassVar[Path | None] = None
 
@@ -100,7 +102,7 @@ class Task:
     # -- tools ----------------------------------------------------------------------------------------------------
 
     def tools(self, instance: Instance) -> Sequence[Mapping[str, Any]]:
-        """OpenAI-style schemas of the functions the assistant may call; none for most tasks."""
+        """OpenAI-style schemas of the functions the assistant may call in the general modes; none for most tasks."""
         return ()
 
     async def use_tool(self, instance: Instance, call: ToolCall) -> Message:
