@@ -64,7 +64,7 @@ def per_instance(frame: pd.DataFrame, by: Sequence[str] | None = None, value: st
     """
     by = grouping(frame) if by is None else list(by)
     kept = frame[frame[value].notna()]
-    codes = _codes(kept, [*by, "instance"])
+    codes = group_codes(kept, [*by, "instance"])
     values = kept[value].to_numpy(dtype=np.float64)
     order = np.lexsort((values, codes))
     first = np.flatnonzero(np.diff(codes[order], prepend=-1))
@@ -143,7 +143,7 @@ def common_runs(frame: pd.DataFrame, by: Sequence[str] | None = None, n: int | N
     """
     by = grouping(frame) if by is None else list(by)
     kept = scored(frame)
-    codes = _codes(kept, [*by, "instance"])
+    codes = group_codes(kept, [*by, "instance"])
     runs = np.bincount(codes)
     fewest = int(runs.min()) if len(runs) else 0
     if n is not None and n > fewest:
@@ -195,7 +195,7 @@ def _pass(
     return instances.groupby(by, sort=False, dropna=False, observed=True)[name].mean().reset_index()
 
 
-def _codes(frame: pd.DataFrame, by: Sequence[str]) -> Integers:
+def group_codes(frame: pd.DataFrame, by: Sequence[str]) -> Integers:
     """Number of the group each row belongs to, in order of first appearance."""
     numbers = frame.groupby(list(by), sort=False, dropna=False, observed=True).ngroup()
     return np.asarray(numbers, dtype=np.int64)
