@@ -8,17 +8,19 @@ repeats are different samples by construction and a resumed conversation finds t
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import msgspec
 
 from simulator.conversation import Setting
-from simulator.errors import CallFailed, Failure
+from simulator.errors import CallFailed, Failure, Halt
+from simulator.limits import Budget, Gate
 from simulator.models.model import Model
 from simulator.record import Call
 from simulator.store import Journalled
@@ -59,29 +61,6 @@ class KnowsAnswers(Protocol):
         """The model for one conversation; a pure function of its arguments."""
 
 
-class Gate(Protocol):
-    """Bounds the calls under way to one endpoint; told how each of them went."""
-
-    async def enter(self) -> None:
-        """Returns when the call may start."""
-
-    def leave(self, failure: CallFailed | None) -> None:
-        """The call is over."""
-
-
-class Semaphore:
-    """A gate with a fixed number of places."""
-
-    def __init__(self, places: int) -> None:
-        self._semaphore = asyncio.Semaphore(places)
-
-    async def enter(self) -> None:
-        await self._semaphore.acquire()
-
-    def leave(self, failure: CallFailed | None) -> None:
-        self._semaphore.release()
-
-
 @dataclass(frozen=True)
 class Endpoint:
     """A model and the gate before it."""
@@ -97,16 +76,41 @@ class Endpoint:
 
 
 class Switchboard:
-    """What the conversations of a process share: endpoints by role and model name, the journal, and who is waiting."""
+    """What the conversations of a worker share: endpoints by role and model name, the journal, the budget, who is waiting."""
 
-    def __init__(self, endpoints: Mapping[tuple[str, str], Endpoint], journal: Journal) -> None:
-        self.endpoints, self.journal = endpoints, journal
+    def __init__(self, endpoints: Mapping[tuple[str, str], Endpoint], journal: Journal, budget: Budget) -> None:
+        self.endpoints, self.journal, self.budget = endpoints, journal, budget
         self.waiting: Counter[str] = Counter()
+        self.halted = ""
+        self._halting = asyncio.Event()
 
-    def line(self, setting: Setting, paid: Mapping[str, Journalled], called: Callable[[Line], None]) -> Line:
+    def line(self, setting: Setting, paid: Mapping[str, Journalled]) -> Line:
         """The line of one conversation; `paid`: the replies an interrupted run left behind."""
         endpoints = {role: self.endpoints[role, name].bound(setting) for role, name in setting.names.items()}
-        return Line(self, setting.key, endpoints, setting.sampling, paid, called)
+        return Line(self, setting.key, endpoints, setting.sampling, paid)
+
+    def halt(self, why: str) -> None:
+        """No further call starts; those under way are waited for."""
+        self.halted = self.halted or why
+        self._halting.set()
+        for endpoint in self.endpoints.values():
+            endpoint.gate.halt(self.halted)
+
+    def admit(self) -> None:
+        """Books a call. Raises `Halt` when the run is being stopped or a budget is used up, which stops it."""
+        if not self.halted and (why := self.budget.admit()):
+            self.halt(why)
+        if self.halted:
+            raise Halt(self.halted)
+
+    async def wait(self, retry: Retry) -> None:
+        """The pause before a call is made again; cut short when the run is being stopped."""
+        self.waiting[retry.cause] += 1
+        try:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._halting.wait(), retry.waited)
+        finally:
+            self.waiting[retry.cause] -= 1
 
 
 class Line:
@@ -119,10 +123,9 @@ class Line:
         endpoints: Mapping[str, Endpoint],
         sampling: Mapping[str, Options],
         paid: Mapping[str, Journalled],
-        called: Callable[[Line], None],
     ) -> None:
         self.switchboard, self.conversation = switchboard, conversation
-        self.endpoints, self.sampling, self.paid, self.called = endpoints, sampling, paid, called
+        self.endpoints, self.sampling, self.paid = endpoints, sampling, paid
         self.calls: list[Call] = []
         self._ordinals: Counter[tuple[str, str]] = Counter()
 
@@ -157,22 +160,29 @@ class Line:
         rng = random.Random(key)
         while True:
             try:
-                reply = await _try(endpoint, messages, options)
+                reply = await self._try(endpoint, messages, options)
                 return msgspec.structs.replace(reply, retries=tuple(retries)) if retries else reply
             except CallFailed as failure:
                 if not failure.retry or len(retries) + 1 >= TRIES:
                     raise _failure(role, failure) from failure
-                wait = pause(len(retries), failure.after, rng)
-                retries.append(Retry(failure.cause, round(wait, 3)))
-            await self._wait(retries[-1])
+                retries.append(Retry(failure.cause, round(pause(len(retries), failure.after, rng), 3)))
+            await self.switchboard.wait(retries[-1])
 
-    async def _wait(self, retry: Retry) -> None:
-        waiting = self.switchboard.waiting
-        waiting[retry.cause] += 1
+    async def _try(self, endpoint: Endpoint, messages: Sequence[Message], options: Options) -> Reply:
+        """One try, through budget and gate."""
+        self.switchboard.admit()
+        reply, failure, entered = None, None, None
         try:
-            await asyncio.sleep(retry.waited)
+            entered = await endpoint.gate.enter()
+            reply = await endpoint.model.call(messages, options)
+        except CallFailed as error:
+            failure = error
+            raise
         finally:
-            waiting[retry.cause] -= 1
+            self.switchboard.budget.settle(reply)
+            if entered is not None:
+                endpoint.gate.leave(entered, reply, failure)
+        return reply
 
     def _note(self, role: str, site: str, reply: Reply, *, replayed: bool) -> Reply:
         self.calls.append(
@@ -188,21 +198,7 @@ class Line:
                 replayed=replayed,
             )
         )
-        self.called(self)
         return reply
-
-
-async def _try(endpoint: Endpoint, messages: Sequence[Message], options: Options) -> Reply:
-    """One try, through the gate."""
-    await endpoint.gate.enter()
-    failure: CallFailed | None = None
-    try:
-        return await endpoint.model.call(messages, options)
-    except CallFailed as error:
-        failure = error
-        raise
-    finally:
-        endpoint.gate.leave(failure)
 
 
 _DEFAULT = Options()

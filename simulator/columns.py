@@ -45,6 +45,10 @@ def _own(record: Record) -> tuple[Call, ...]:
     return tuple(call for call in record.calls if not call.replayed)
 
 
+def _tokens(calls: tuple[Call, ...]) -> int:
+    return sum(call.usage.input + call.usage.output for call in calls)
+
+
 def _of(role: str) -> Callable[[Record], tuple[Call, ...]]:
     return lambda record: tuple(call for call in record.calls if call.role == role)
 
@@ -98,6 +102,7 @@ CONVERSATION_COLUMNS: tuple[Column, ...] = (
     Column("estimated", "bool", lambda r: any(c.usage.estimated for c in r.calls), "some tokens were counted by us"),
     Column("cost", "float", lambda r: _cost(r.calls), "all roles; NULL if any call is unpriced"),
     Column("spent", "float", lambda r: _cost(_own(r)), "cost that no earlier row of this key holds"),
+    Column("spent_tokens", "int", lambda r: _tokens(_own(r)), "tokens that no earlier row of this key holds"),
     *(Column(f"cost_{role}", "float", _role_cost(role), f"cost of the {role}'s calls") for role in ROLES),
     Column("unpriced", "int", lambda r: sum(c.cost is None for c in r.calls), "calls without a known price"),
     Column("started", "float", lambda r: r.started, "Unix time of the first step"),

@@ -93,7 +93,7 @@ class Setting:
     """All that was asked for, of one conversation. Frozen: the graph gets it as its context.
 
     Attributes:
-        interventions: those of the mode first, then the user's own.
+        digest: content hash of the instance. `interventions`: those of the mode first, then the user's own.
         names: model names by role, `sampling`: options by role; both are part of the identity.
         parent: the setting this conversation continues, if it does (`Intervention.continues`).
         arm: digest of all that conversations of one arm share; with instance and repeat it makes the key.
@@ -102,6 +102,7 @@ class Setting:
 
     task: Task
     instance: Instance
+    digest: str
     mode: Mode
     interventions: tuple[Intervention, ...]
     user: User
@@ -118,7 +119,7 @@ class Setting:
     @cached_property
     def key(self) -> str:
         """Identity: the same question asked again has the same key, in any process and any order of work."""
-        text = f"{self.arm}/{self.instance.digest()}/{self.repeat}"
+        text = f"{self.arm}/{self.digest}/{self.repeat}"
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
     @cached_property

@@ -1,85 +1,66 @@
-"""The engine: runs what a plan owes, many conversations at once, and stores each as it ends.
+"""The engine: finds what a plan owes, has it played by a crew of workers, and stores each conversation as it ends.
 
 Resuming is the normal path: owed = planned − settled. A failed conversation is data, not a crash; what stops a run is a wrong
-key, a used-up quota, a full disk, or the user.
+key, a used-up quota or budget, a full disk, or the user.
 """
 
 from __future__ import annotations
 
 import asyncio
-import platform
+import contextlib
+import signal
 import time
-import traceback
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import metadata
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-import msgspec
-
-from simulator.calls import Endpoint, Line, Semaphore, Switchboard
-from simulator.conversation import PROTOCOL, Setting, State
-from simulator.errors import Failure, StoreError
-from simulator.experiment import Experiment, Plan, differences
-from simulator.graph import Scene, converse
+from simulator.conversation import Setting
+from simulator.crew import Orders
+from simulator.errors import ExperimentError, Halt, Lost, StoreError
+from simulator.experiment import Experiment, Plan, Where, differences
+from simulator.limits import Budget
+from simulator.means import Means
+from simulator.models import prices
 from simulator.models.access import Access
-from simulator.models.model import make_model
-from simulator.record import OWED_AGAIN, Record, Turn
+from simulator.processes import processes
+from simulator.record import Record
 from simulator.store import Writer
+from simulator.worker import Work, worker
+from tasks.nouns import Reply
 
 T = TypeVar("T")
 
 #: Chains looked up in the store at once; seconds between two words about how far the run is.
 BATCH, HEARTBEAT = 200, 1.0
-
-
-class Means(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run is carried out; none of it changes what is asked.
-
-    Attributes:
-        access: how models are reached, by role; roles without their own are reached like the assistant.
-        max_concurrency: conversations, and calls to one endpoint, under way at once.
-        extend: another protocol, prompt or sampling may join the records of an existing store.
-    """
-
-    access: Mapping[str, Access] = {}
-    max_concurrency: int = 32
-    extend: bool = False
-
-    def access_of(self, role: str) -> Access:
-        """How the models of a role are reached; the same object for roles that share it."""
-        return self.access.get(role) or self.access.get("assistant") or _PLAIN
-
-
-_PLAIN = Access()
+#: A chain whose workers died so often stays owed.
+LOSSES = 3
 
 
 class Watcher(Protocol):
-    """Somebody who looks on: the progress display, a notebook, or nobody."""
+    """Somebody who looks on: the progress display, or a notebook's."""
 
     def planned(self, total: int, settled: int) -> None:
         """Called as the store is searched: so many conversations were found settled from before."""
 
-    def called(self, line: Line) -> None:
-        """A model call of this line has ended."""
+    def called(self, role: str, reply: Reply) -> None:
+        """A model call of this role was paid."""
 
     def stored(self, record: Record) -> None:
         """A conversation has ended."""
 
 
-class Nobody:
-    """A watcher that looks away."""
+class Crew(Protocol):
+    """Who plays the conversations: a worker in this process, processes beside it, or a cluster."""
 
-    def planned(self, total: int, settled: int) -> None: ...
+    async def do(self, work: Work) -> None:
+        """Returns when the chain was played. Raises `Halt` when the run is being stopped."""
 
-    def called(self, line: Line) -> None: ...
-
-    def stored(self, record: Record) -> None: ...
+    def halt(self, why: str) -> None:
+        """No further call is made."""
 
 
 @dataclass
@@ -87,7 +68,7 @@ class Outcome:
     """What a run did.
 
     Attributes:
-        planned: conversations of the experiment; `settled`: of those, ended in an earlier run (`parked`: given up there).
+        planned: conversations of the experiment; `settled`: of those, ended in an earlier run; `parked`: given up there.
         ended: conversations that ended in this run, by how they ended (`solved`, …, or the party that failed).
         causes: failures by (party, cause). `stopped`: why the run was broken off, if it was.
     """
@@ -95,9 +76,9 @@ class Outcome:
     planned: int
     settled: int = 0
     parked: int = 0
+    finished: int = 0
     ended: Counter[str] = field(default_factory=Counter)
     causes: Counter[tuple[str, str]] = field(default_factory=Counter)
-    finished: int = 0
     stopped: str = ""
 
     @property
@@ -116,14 +97,14 @@ async def run(plan: Plan, folder: Path, means: Means | None = None, watcher: Wat
     means = means or Means()
     with Writer(folder) as writer:
         admit(writer, plan.experiment, extend=means.extend)
-        async with switchboard(plan, means, writer) as board:
-            return await _Run(plan, writer, board, means, watcher or Nobody()).work()
+        ledger = Ledger(writer, Outcome(len(plan)), watcher)
+        async with _crew(plan, means, ledger, _budget(plan, means, writer)) as crew:
+            return await _Foreman(plan, writer, ledger, crew, means).work()
 
 
 def admit(writer: Writer, experiment: Experiment, *, extend: bool) -> None:
     """Lets an experiment into a store: a new one, the same, more of the same, or (`extend`) a different one."""
-    earlier = writer.experiments()
-    asked = experiment.asked()
+    earlier, asked = writer.experiments(), experiment.asked()
     if asked in earlier:
         return
     changed = differences(earlier[-1], experiment) if earlier else []
@@ -137,48 +118,144 @@ def admit(writer: Writer, experiment: Experiment, *, extend: bool) -> None:
     writer.add_experiment(asked)
 
 
-@asynccontextmanager
-async def switchboard(plan: Plan, means: Means, writer: Writer) -> AsyncIterator[Switchboard]:
-    """The models of a plan, made once each, and closed at the end. Raises `ModelError` for one that cannot be made."""
-    endpoints: dict[tuple[str, int], Endpoint] = {}
-    by_role: dict[tuple[str, str], Endpoint] = {}
-    try:
-        for arm, _ in plan.arms():
-            for role, name in arm.names.items():
-                access = means.access_of(role)
-                reached = (name, id(access))
-                if reached not in endpoints:
-                    endpoints[reached] = Endpoint(
-                        make_model(name, **msgspec.structs.asdict(access)), Semaphore(means.max_concurrency)
-                    )
-                by_role[role, name] = endpoints[reached]
-        yield Switchboard(by_role, writer)
-    finally:
-        for endpoint in endpoints.values():
-            await endpoint.model.close()
+def _budget(plan: Plan, means: Means, writer: Writer) -> Budget:
+    """What may still be spent. A budget of dollars needs the price of every model."""
+    if means.budget_usd is not None:
+        names = {(role, name) for arm, _ in plan.arms() for role, name in arm.names.items()}
+        unpriced = sorted({name for role, name in names if price_of(name, means.access_of(role)) is prices.unknown})
+        if unpriced:
+            raise ExperimentError(
+                "a budget in dollars needs the price of every model",
+                got=", ".join(unpriced),
+                fix="give --price SPEC=IN,OUT (dollars per million tokens), or --budget-tokens",
+            )
+    usd, tokens = writer.spent()
+    until = None if means.budget_hours is None else time.time() + means.budget_hours * 3600
+    return Budget(means.budget_usd, means.budget_tokens, until, spent_usd=usd, spent_tokens=tokens)
 
 
-class _Run:
-    """One run under way."""
+def price_of(name: str, access: Access) -> prices.Price:
+    """How a model's calls are priced before it is made."""
+    return prices.price(name, base_url=access.base_url, given=access.prices)
 
-    def __init__(self, plan: Plan, writer: Writer, board: Switchboard, means: Means, watcher: Watcher) -> None:
-        self.plan, self.writer, self.board, self.means, self.watcher = plan, writer, board, means, watcher
-        self.outcome = Outcome(len(plan))
-        self.stopping = asyncio.Event()
+
+def _crew(plan: Plan, means: Means, ledger: Ledger, budget: Budget) -> AbstractAsyncContextManager[Crew]:
+    """Who plays: this process, processes beside it that share the limits, or a cluster."""
+    if means.workers == 0:
+        return worker(plan, means, ledger, budget)
+    if means.models:
+        raise ExperimentError("ready-made models live in this process", fix="name them python:package.module:object")
+    n = means.workers
+    return processes(Orders(plan.experiment, means.share(n), budget.share(n)), n, ledger)
+
+
+class Ledger:
+    """Where workers' results arrive: the store gets them, the outcome counts them, the watcher sees them."""
+
+    def __init__(self, writer: Writer, outcome: Outcome, watcher: Watcher | None) -> None:
+        self.writer, self.outcome, self.watcher = writer, outcome, watcher
+
+    def journal(self, conversation: str, call: str, request: str, reply: Reply) -> None:
+        self.writer.journal(conversation, call, request, reply)
+        if self.watcher:
+            self.watcher.called(call.split("/", 2)[1], reply)
+
+    def finish(self, record: Record, forget: str | None = None) -> None:
+        self.writer.finish(record, forget)
+        self.outcome.ended[record.ended] += 1
+        self.outcome.finished += record.final
+        if record.failed:
+            self.outcome.causes[record.ended, record.cause] += 1
+        if self.watcher:
+            self.watcher.stored(record)
+
+
+class _Foreman:
+    """Hands out what is owed, and sees that the run stops when it has to."""
+
+    def __init__(self, plan: Plan, writer: Writer, ledger: Ledger, crew: Crew, means: Means) -> None:
+        self.plan, self.writer, self.ledger, self.crew, self.means = plan, writer, ledger, crew, means
+        self.outcome = ledger.outcome
 
     async def work(self) -> Outcome:
-        """Conversations of as many workers as there are places, each taking the next chain that is owed."""
+        """Keeps as many chains under way as there are places, until nothing is owed or the run is stopped."""
         owed = self._owed()
         heartbeat = asyncio.create_task(self._tell_status())
         try:
-            async with asyncio.TaskGroup() as workers:
-                for _ in range(min(self.means.max_concurrency, max(1, len(self.plan)))):
-                    workers.create_task(self._worker(owed))
+            with self._interruptible():
+                async with asyncio.TaskGroup() as places:
+                    for _ in range(min(self.means.max_concurrency, max(1, len(self.plan)))):
+                        places.create_task(self._place(owed))
         finally:
             heartbeat.cancel()
             self.writer.progress(self._status())
             self.writer.flush()
         return self.outcome
+
+    async def _place(self, owed: Iterator[Work]) -> None:
+        for work in owed:
+            try:
+                await self._have_played(work)
+            except Halt as halt:
+                self.outcome.stopped = self.outcome.stopped or str(halt)
+            if self.outcome.stopped:
+                return
+
+    async def _have_played(self, work: Work) -> None:
+        """Has a chain played; again from where it stopped when its worker dies, until it seems to be the chain's doing."""
+        for _ in range(LOSSES):
+            try:
+                await self.crew.do(work)
+                return
+            except Lost:
+                await asyncio.to_thread(self.writer.flush)
+                left = work.owed - self.writer.settled(list(work.owed)).keys()
+                if not left:
+                    return
+                work = self._work(work.where, self.plan.chain(work.where), left)
+
+    def _owed(self) -> Iterator[Work]:
+        """Chains with something to do; looked up in the store a batch at a time."""
+        for batch in _batches(self.plan.chains(), BATCH):
+            settled = self.writer.settled([setting.key for _, chain in batch for setting in chain])
+            self.outcome.settled += sum(settled.values())
+            self.outcome.parked += sum(not final for final in settled.values())
+            if self.ledger.watcher:
+                self.ledger.watcher.planned(self.outcome.planned, self.outcome.settled + self.outcome.parked)
+            for where, chain in batch:
+                if owed := frozenset(setting.key for setting in chain if setting.key not in settled):
+                    yield self._work(where, chain, owed)
+
+    def _work(self, where: Where, chain: list[Setting], owed: frozenset[str]) -> Work:
+        first = chain[0].key
+        paid = {key: replies for key in owed if (replies := self.writer.journalled(key))}
+        return Work(where, owed, paid, None if first in owed else self.writer.record(first))
+
+    def halt(self, why: str) -> None:
+        """Stops the run: calls under way are waited for and kept, no other is made."""
+        self.outcome.stopped = self.outcome.stopped or why
+        self.crew.halt(why)
+
+    @contextlib.contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """The first Ctrl-C or SIGTERM finishes the calls under way and saves, the second stops at once; both can be resumed."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def interrupt() -> None:
+            if self.outcome.stopped and task:
+                task.cancel()
+            self.halt("interrupted")
+
+        caught: list[signal.Signals] = []
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):  # not the main thread, not Unix
+                loop.add_signal_handler(number, interrupt)
+                caught.append(number)
+        try:
+            yield
+        finally:
+            for number in caught:
+                loop.remove_signal_handler(number)
 
     async def _tell_status(self) -> None:
         """Says now and then how far we are, for those who look at the store from outside."""
@@ -191,155 +268,8 @@ class _Run:
             "planned": self.outcome.planned,
             "owed": self.outcome.owed,
             "parked": self.outcome.parked,
-            "waiting": {cause: n for cause, n in self.board.waiting.items() if n},
             "stopped": self.outcome.stopped,
         }
-
-    async def _worker(self, owed: Iterator[tuple[list[Setting], frozenset[str]]]) -> None:
-        for chain, keys in owed:
-            await self._chain(chain, keys)
-            if self.stopping.is_set():
-                return
-
-    def _owed(self) -> Iterator[tuple[list[Setting], frozenset[str]]]:
-        """Chains with something to do, and the keys of it; looked up in the store a batch at a time."""
-        for batch in _batches(self.plan.chains(), BATCH):
-            keys = [setting.key for chain in batch for setting in chain]
-            settled = self.writer.settled(keys)
-            self.outcome.settled += sum(settled.values())
-            self.outcome.parked += sum(not final for final in settled.values())
-            self.watcher.planned(self.outcome.planned, self.outcome.settled + self.outcome.parked)
-            for chain in batch:
-                if owed := frozenset(setting.key for setting in chain if setting.key not in settled):
-                    yield chain, owed
-
-    async def _chain(self, chain: list[Setting], owed: frozenset[str]) -> None:
-        """A conversation, then those that continue it; these stay owed as long as it has not ended."""
-        first, *later = chain
-        record = await self._conversation(first) if first.key in owed else None
-        for setting in later:
-            if setting.key not in owed or self.stopping.is_set():
-                continue
-            parent = record or self.writer.record(first.key)
-            if parent is not None and parent.final:
-                await self._conversation(setting, parent)
-
-    async def _conversation(self, setting: Setting, parent: Record | None = None) -> Record:
-        """Runs one conversation to its end or failure and stores it."""
-        line = self.board.line(setting, self.writer.journalled(setting.key), self.watcher.called)
-        state = State.continuing(parent) if parent else State()
-        started, clock = time.time(), time.perf_counter()
-        failure = await self._attempt(Scene(setting, line), state)
-        record = finished(setting, state, line, failure, started, time.perf_counter() - clock)
-        spoilt = f"{setting.key}/{failure.party}/" if failure and failure.party in ("user", "judge", "scorer") else None
-        self.writer.finish(record, forget=spoilt)
-        self._count(record)
-        self.watcher.stored(record)
-        return record
-
-    async def _attempt(self, scene: Scene, state: State) -> Failure | None:
-        try:
-            await converse(scene, state)
-        except Failure as failure:
-            if failure.stop_run:
-                self._stop(str(failure))
-            return failure
-        except StoreError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a fault of ours or of an intervention is recorded, counted and owed again
-            return Failure("infrastructure", f"unexpected {type(error).__name__}", traceback.format_exc(limit=-6))
-        return None
-
-    def _stop(self, why: str) -> None:
-        if not self.stopping.is_set():
-            self.outcome.stopped = why
-            self.stopping.set()
-
-    def _count(self, record: Record) -> None:
-        self.outcome.ended[record.ended] += 1
-        self.outcome.finished += record.final
-        if record.failed:
-            self.outcome.causes[record.ended, record.cause] += 1
-
-
-def finished(
-    setting: Setting, state: State, line: Line, failure: Failure | None, started: float, seconds: float
-) -> Record:
-    """What remains of a conversation: its own turns, its calls, its end and its scores."""
-    turns = tuple(state.turns[state.inherited :])
-    ended = failure.party if failure else state.ended
-    return Record(
-        key=setting.key,
-        parent=setting.parent.key if setting.parent else None,
-        inherited=state.inherited,
-        task=setting.task.name,
-        instance=setting.instance,
-        mode=setting.mode.label,
-        policy=setting.mode.policy.name,
-        interventions=tuple(intervention.name for intervention in setting.interventions),
-        repeat=setting.repeat,
-        assistant=setting.names["assistant"],
-        user=_with_model(setting.user.name, setting.names.get("user")),
-        judge=_with_model(setting.judge.name, setting.names.get("judge")),
-        sampling={role: msgspec.to_builtins(options) for role, options in setting.sampling.items()},
-        system=state.system,
-        turns=turns,
-        calls=tuple(line.calls),
-        ended=ended,
-        cause=failure.cause if failure else "",
-        detail=failure.detail if failure else "",
-        started=started,
-        seconds=seconds,
-        provenance={
-            "protocol": PROTOCOL,
-            "seed": setting.seed,
-            "arm": setting.arm,
-            "prompts": dict(setting.prompts),
-            "versions": versions(),
-        },
-        **scores(turns, ended),
-    )
-
-
-def scores(turns: tuple[Turn, ...], ended: str) -> dict[str, Any]:
-    """The scores of a conversation (design, section 3): headline, first correct, last attempt, last turn, attempts.
-
-    No attempt at all counts 0, as does a failure of the assistant; a failure of another party is not scored.
-    """
-    scored = [turn.judgement.score for turn in turns if turn.judgement and turn.judgement.score]
-    values: dict[str, Any] = {
-        "attempts": sum(
-            turn.judgement is not None
-            and (turn.judgement.label == "answer_attempt" or turn.judgement.score is not None)
-            for turn in turns
-        ),
-        "first_correct": next((score.value for score in scored if score.correct), None),
-        "last_attempt": scored[-1].value if scored else None,
-        "last_turn": _last_turn(turns),
-    }
-    if ended in OWED_AGAIN:
-        return values
-    if ended == "assistant" or not scored:
-        return values | {"score": 0.0, "correct": False}
-    return values | {"score": scored[-1].value, "correct": scored[-1].correct}
-
-
-def _last_turn(turns: tuple[Turn, ...]) -> float | None:
-    if not turns:
-        return None
-    judgement = turns[-1].judgement
-    return judgement.score.value if judgement and judgement.score else 0.0
-
-
-def _with_model(name: str, model: str | None) -> str:
-    return f"{name} {model}" if model else name
-
-
-@cache
-def versions() -> dict[str, str]:
-    """Versions of what shapes a conversation."""
-    packages = ("shardtalk", "langgraph", "langchain-core")
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in packages}}
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -40,6 +40,14 @@ class Failure(Exception):
         super().__init__(f"{party}: {cause}" + (f": {detail}" if detail else ""))
 
 
+class Halt(Exception):
+    """The run is being stopped, by the user, a budget or an error no call can get past; the conversation stays owed."""
+
+
+class Lost(Exception):
+    """The worker that played a conversation has died; what it paid for is in the journal."""
+
+
 class CallFailed(Exception):
     """A model call that did not succeed, before anyone decides whose failure it is.
 

@@ -15,10 +15,11 @@ from typing import ClassVar
 import msgspec
 
 from simulator.conversation import Setting, State
-from simulator.engine import Means
+from simulator.engine import price_of
 from simulator.experiment import Arm, Part, Plan
 from simulator.graph import Scene, converse
-from simulator.models import prices, tokens
+from simulator.means import Means
+from simulator.models import tokens
 from simulator.record import Judgement
 from simulator.user import VerbatimUser
 from tasks.nouns import Ask, Instance, Message, Options, Reply, Usage
@@ -68,7 +69,7 @@ async def _arm(arm: Arm, part: Part, ids: frozenset[str], runs: int, means: Mean
     played = [await _play(arm, instance) for instance in sample]
     scale = len(ids) * runs / len(sample)
     used = {role: _sum([tally.usage[role] for tally in played if role in tally.usage]) for role in arm.names}
-    costs = [_price(arm.names[role], role, means)(usage) for role, usage in used.items()]
+    costs = [price_of(arm.names[role], means.access_of(role))(usage) for role, usage in used.items()]
     return Estimate(
         task=arm.task.name,
         mode="+".join([arm.mode.label, *(i.name for i in arm.interventions if i not in arm.mode.interventions)]),
@@ -85,10 +86,10 @@ async def _play(arm: Arm, instance: Instance) -> Tally:
     """One conversation with filler for replies; a continued one counts its own turns alone."""
     state = State()
     if arm.parent is not None:
-        parent = _dry(arm.parent.setting(instance, 0, None))
+        parent = _dry(arm.parent.setting(instance, "", 0, None))
         await converse(Scene(parent, Tally(parent)), state)
         state = State(system=state.system, turns=state.turns, inherited=len(state.turns), ended=state.ended)
-    setting = _dry(arm.setting(instance, 0, None))
+    setting = _dry(arm.setting(instance, "", 0, None))
     tally = Tally(setting)
     await converse(Scene(setting, tally), state)
     _add_parties(arm, setting, state, tally)
@@ -154,8 +155,3 @@ class Tally:
 
 def _sum(usages: Sequence[Usage]) -> Usage:
     return Usage(sum(usage.input for usage in usages), sum(usage.output for usage in usages))
-
-
-def _price(name: str, role: str, means: Means) -> prices.Price:
-    access = means.access_of(role)
-    return prices.price(name, base_url=access.base_url, given=access.prices)

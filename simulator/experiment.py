@@ -145,13 +145,15 @@ class Arm:
         used += [where for intervention in self.interventions for where in intervention.prompts]
         return {f"{package}/{name}": prompt(package, name).digest for package, name in used}
 
-    def setting(self, instance: Instance, repeat: int, parent: Setting | None) -> Setting:
-        """One conversation of this arm."""
+    def setting(self, instance: Instance, digest: str, repeat: int, parent: Setting | None) -> Setting:
+        """One conversation of this arm; `digest` is the instance's, computed once for all arms and repeats."""
+        prepared = instance
         for intervention in self.interventions:
-            instance = intervention.prepare(instance)
+            prepared = intervention.prepare(prepared)
         return Setting(
             task=self.task,
-            instance=instance,
+            instance=prepared,
+            digest=digest if prepared is instance else prepared.digest(),
             mode=self.mode,
             interventions=self.interventions,
             user=self.user,
@@ -169,10 +171,20 @@ class Arm:
 
 @dataclass(frozen=True)
 class Part:
-    """One task of a plan: its instances, and the arms with the ids of the instances each of them runs on."""
+    """One task of a plan: its instances with their content hashes, and the arms with the ids of the instances each runs on."""
 
     instances: tuple[Instance, ...]
+    digests: tuple[str, ...]
     arms: tuple[tuple[Arm, frozenset[str]], ...]
+
+
+class Where(msgspec.Struct, frozen=True, array_like=True):
+    """The place of a chain of conversations in a plan: all numbers count from 0."""
+
+    part: int
+    instance: int
+    repeat: int
+    number: int
 
 
 @dataclass(frozen=True)
@@ -192,27 +204,34 @@ class Plan:
             for arm, ids in part.arms:
                 yield arm, len(ids) * self.experiment.runs
 
-    def chains(self) -> Iterator[list[Setting]]:
-        """Conversations that follow one another: a SHARDED one and the RECAPs that continue it, or one alone.
+    def chains(self) -> Iterator[tuple[Where, list[Setting]]]:
+        """Conversations that follow one another, a SHARDED one and the RECAPs that continue it, or one alone; and where
+        each stands in the plan.
 
         Those of the same instance are near each other, so servers that cache prefixes profit.
         """
-        for part in self.parts:
-            for instance in part.instances:
+        for p, part in enumerate(self.parts):
+            for i in range(len(part.instances)):
                 for repeat in range(self.experiment.runs):
-                    yield from _chains(part, instance, repeat)
+                    for number, chain in enumerate(_chains(part, i, repeat)):
+                        yield Where(p, i, repeat, number), chain
+
+    def chain(self, where: Where) -> list[Setting]:
+        """The conversations that stand there: another process finds the same ones."""
+        return list(_chains(self.parts[where.part], where.instance, where.repeat))[where.number]
 
 
-def _chains(part: Part, instance: Instance, repeat: int) -> Iterable[list[Setting]]:
+def _chains(part: Part, i: int, repeat: int) -> Iterable[list[Setting]]:
+    instance, digest = part.instances[i], part.digests[i]
     chains: dict[str, list[Setting]] = {}
     for arm, ids in part.arms:
         if instance.id not in ids:
             continue
         if arm.parent is None:
-            chains[arm.digest] = [arm.setting(instance, repeat, None)]
+            chains[arm.digest] = [arm.setting(instance, digest, repeat, None)]
         else:
             chain = chains[arm.parent.digest]
-            chain.append(arm.setting(instance, repeat, chain[0]))
+            chain.append(arm.setting(instance, digest, repeat, chain[0]))
     return chains.values()
 
 
@@ -234,7 +253,7 @@ def _part(experiment: Experiment, task: Task) -> Part:
     for arm in _arms(experiment, task):
         arms.setdefault(arm.digest, arm)
     fitting = ((arm, frozenset(instance.id for instance in suited(arm.mode, task, instances))) for arm in arms.values())
-    return Part(tuple(instances), tuple(fitting))
+    return Part(tuple(instances), tuple(instance.digest() for instance in instances), tuple(fitting))
 
 
 def _task_names(experiment: Experiment) -> list[str]:

@@ -12,8 +12,8 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from simulator.calls import Line
 from simulator.record import Record
+from tasks.nouns import Reply
 
 #: Seconds over which rates are measured, and between two plain lines.
 WINDOW, PLAIN_EVERY = 30.0, 15.0
@@ -25,21 +25,22 @@ class Tally:
     def __init__(self) -> None:
         self.total = self.settled = self.final = self.calls = self.tokens = self.unpriced = 0
         self.failed: Counter[str] = Counter()
-        self.cost: Counter[str] = Counter()
+        self.retries: Counter[str] = Counter()
+        self.cost: dict[str, float] = {}
         self._done: deque[float] = deque()
         self._called: deque[float] = deque()
 
     def planned(self, total: int, settled: int) -> None:
         self.total, self.settled = total, settled
 
-    def called(self, line: Line) -> None:
-        call = line.calls[-1]
+    def called(self, role: str, reply: Reply) -> None:
         self.calls += 1
-        self.tokens += call.usage.input + call.usage.output
-        if call.cost is None:
+        self.tokens += reply.usage.input + reply.usage.output
+        self.retries.update(retry.cause for retry in reply.retries)
+        if reply.cost is None:
             self.unpriced += 1
         else:
-            self.cost[call.role] += call.cost  # type: ignore[assignment]
+            self.cost[role] = self.cost.get(role, 0.0) + reply.cost
         _remember(self._called)
 
     def stored(self, record: Record) -> None:
@@ -64,13 +65,19 @@ class Tally:
             f"{_rate(self._done):.1f} conversations/s",
             f"{_rate(self._called):.1f} calls/s",
             f"{self.tokens:,} tokens",
-            f"${sum(self.cost.values()):.4f}" + (f" + {self.unpriced} unpriced calls" if self.unpriced else ""),
+            self._costs(),
         ]
         if self.left is not None:
             parts.append(f"{_clock(self.left)} left")
+        if self.retries:
+            parts.append("tried again: " + ", ".join(f"{cause} {n}" for cause, n in self.retries.most_common(3)))
         if self.failed:
             parts.append("failed: " + ", ".join(f"{cause} {n}" for cause, n in self.failed.most_common(3)))
         return " · ".join(parts)
+
+    def _costs(self) -> str:
+        priced = " + ".join(f"{role} ${usd:.4f}" for role, usd in self.cost.items() if usd) or "$0"
+        return priced + (f" + {self.unpriced} unpriced calls" if self.unpriced else "")
 
 
 class Display(Tally):

@@ -199,6 +199,14 @@ class Writer:
         )
         return {call: Journalled(request, _decode_reply(blob), bool(counted)) for call, request, blob, counted in rows}
 
+    def spent(self) -> tuple[float, int]:
+        """US dollars and tokens of all calls so far, of conversations under way too; unpriced calls count no dollars."""
+        usd, tokens = self._reading.execute("SELECT total(spent), total(spent_tokens) FROM conversations").fetchone()
+        for (blob,) in self._reading.execute("SELECT reply FROM journal WHERE NOT counted"):
+            reply = _decode_reply(blob)
+            usd, tokens = usd + (reply.cost or 0.0), tokens + reply.usage.input + reply.usage.output
+        return usd, int(tokens)
+
     def record(self, key: str) -> Record | None:
         """The final record of a conversation, if there is one."""
         row = self._reading.execute(

@@ -32,6 +32,10 @@ _PROVIDERS = {
 }
 
 
+#: Prefixes of models that run in this process: they cost nothing by declaration.
+_RUN_HERE = frozenset({"fake", "local", "synthetic"})
+
+
 def cost(spec: str, usage: Usage) -> float | None:
     """US dollars of `usage` for a spec such as `openai:gpt-4o-mini`, at its provider's own endpoint."""
     return price(spec)(usage)
@@ -47,6 +51,8 @@ def price(spec: str, *, base_url: str | None = None, given: Mapping[str, tuple[f
     if given and spec in given:
         per_input, per_output = given[spec]
         return _linear(per_input / _MILLION, per_input / _MILLION, per_output / _MILLION)
+    if spec.partition(":")[0] in _RUN_HERE:
+        return free
     return _listed(spec, base_url)
 
 

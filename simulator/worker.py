@@ -1,0 +1,203 @@
+"""The worker: plays chains of conversations through the graph and hands what comes of it to a sink.
+
+It knows no store and no other worker, so the same code runs in the engine's own process, in a process beside it and on
+another machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import time
+import traceback
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache
+from importlib import metadata
+from typing import Any, Protocol
+
+import msgspec
+
+from simulator.calls import Endpoint, Journal, Line, Switchboard
+from simulator.conversation import PROTOCOL, Setting, State
+from simulator.errors import Failure, Halt, StoreError
+from simulator.experiment import Plan, Where
+from simulator.graph import Scene, converse
+from simulator.limits import Budget, Gate, make_gate
+from simulator.means import Means
+from simulator.models.access import Access
+from simulator.models.model import Model, make_model
+from simulator.record import OWED_AGAIN, Record, Turn
+from simulator.store import Journalled
+
+
+class Sink(Journal, Protocol):
+    """Where a worker's results go: the store, at the end."""
+
+    def finish(self, record: Record, forget: str | None = None) -> None:
+        """A conversation has ended; see `Writer.finish`."""
+
+
+class Work(msgspec.Struct, frozen=True):
+    """A chain of conversations to play.
+
+    Attributes:
+        owed: keys of those still to be done. `paid`: replies an interrupted run left behind, by conversation and call.
+        parent: the record of the chain's first conversation, where that is done and only its continuations are owed.
+    """
+
+    where: Where
+    owed: frozenset[str]
+    paid: dict[str, dict[str, Journalled]]
+    parent: Record | None = None
+
+
+class Worker:
+    """Plays chains, as many at once as `do` is awaited. Made by `worker`."""
+
+    def __init__(self, plan: Plan, board: Switchboard, sink: Sink) -> None:
+        self.plan, self.board, self.sink = plan, board, sink
+
+    async def do(self, work: Work) -> None:
+        """A conversation, then those that continue it; these stay owed as long as it has not ended.
+
+        Raises `Halt` when the run is being stopped: what was paid so far is with the sink.
+        """
+        first, *later = self.plan.chain(work.where)
+        parent = await self._conversation(first, work) if first.key in work.owed else work.parent
+        for setting in later:
+            if setting.key in work.owed and parent is not None and parent.final:
+                await self._conversation(setting, work, parent)
+
+    def halt(self, why: str) -> None:
+        """No further call is made; those under way are waited for and kept."""
+        self.board.halt(why)
+
+    async def _conversation(self, setting: Setting, work: Work, parent: Record | None = None) -> Record:
+        """Plays one conversation to its end or failure."""
+        line = self.board.line(setting, work.paid.get(setting.key, {}))
+        state = State.continuing(parent) if parent else State()
+        started, clock = time.time(), time.perf_counter()
+        failure = await self._attempt(Scene(setting, line), state)
+        record = finished(setting, state, line, failure, started, time.perf_counter() - clock)
+        # Replies that could not be used would be unusable again: they are asked for anew.
+        spoilt = failure is not None and failure.party in ("user", "judge", "scorer")
+        self.sink.finish(record, forget=f"{setting.key}/{record.ended}/" if spoilt else None)
+        return record
+
+    async def _attempt(self, scene: Scene, state: State) -> Failure | None:
+        try:
+            await converse(scene, state)
+        except Failure as failure:
+            if failure.stop_run:
+                self.halt(str(failure))
+            return failure
+        except (Halt, StoreError):
+            raise
+        except Exception as error:  # noqa: BLE001 - a fault of ours or of an intervention is recorded and owed again
+            return Failure("infrastructure", f"unexpected {type(error).__name__}", traceback.format_exc(limit=-6))
+        return None
+
+
+@asynccontextmanager
+async def worker(plan: Plan, means: Means, sink: Sink, budget: Budget) -> AsyncIterator[Worker]:
+    """A worker with the models of a plan, made once each, and closed at the end. Raises `ModelError`."""
+    endpoints: dict[tuple[str, str], Endpoint] = {}
+    made: dict[tuple[str, int], Model] = {}
+    gates: dict[int, Gate] = {}
+    try:
+        for arm, _ in plan.arms():
+            for role, name in arm.names.items():
+                model = means.models.get(name) or _made(made, name, means.access_of(role))
+                gate = gates.setdefault(id(model), make_gate(model, means))
+                endpoints[role, name] = Endpoint(model, gate)
+        yield Worker(plan, Switchboard(endpoints, sink, budget), sink)
+    finally:
+        await asyncio.gather(*(model.close() for model in made.values()))
+
+
+def _made(made: dict[tuple[str, int], Model], name: str, access: Access) -> Model:
+    """The model of a name, made once for all roles that reach it in the same way."""
+    if (name, id(access)) not in made:
+        made[name, id(access)] = make_model(name, **msgspec.structs.asdict(access))
+    return made[name, id(access)]
+
+
+def finished(
+    setting: Setting, state: State, line: Line, failure: Failure | None, started: float, seconds: float
+) -> Record:
+    """What remains of a conversation: its own turns, its calls, its end and its scores."""
+    turns = tuple(state.turns[state.inherited :])
+    ended = failure.party if failure else state.ended
+    return Record(
+        key=setting.key,
+        parent=setting.parent.key if setting.parent else None,
+        inherited=state.inherited,
+        task=setting.task.name,
+        instance=setting.instance,
+        mode=setting.mode.label,
+        policy=setting.mode.policy.name,
+        interventions=tuple(intervention.name for intervention in setting.interventions),
+        repeat=setting.repeat,
+        assistant=setting.names["assistant"],
+        user=_with_model(setting.user.name, setting.names.get("user")),
+        judge=_with_model(setting.judge.name, setting.names.get("judge")),
+        sampling={role: msgspec.to_builtins(options) for role, options in setting.sampling.items()},
+        system=state.system,
+        turns=turns,
+        calls=tuple(line.calls),
+        ended=ended,
+        cause=failure.cause if failure else "",
+        detail=failure.detail if failure else "",
+        started=started,
+        seconds=seconds,
+        provenance={
+            "protocol": PROTOCOL,
+            "seed": setting.seed,
+            "arm": setting.arm,
+            "prompts": dict(setting.prompts),
+            "versions": versions(),
+        },
+        **scores(turns, ended),
+    )
+
+
+def scores(turns: tuple[Turn, ...], ended: str) -> dict[str, Any]:
+    """The scores of a conversation (design, section 3): headline, first correct, last attempt, last turn, attempts.
+
+    No attempt at all counts 0, as does a failure of the assistant; a failure of another party is not scored.
+    """
+    scored = [turn.judgement.score for turn in turns if turn.judgement and turn.judgement.score]
+    values: dict[str, Any] = {
+        "attempts": sum(
+            turn.judgement is not None
+            and (turn.judgement.label == "answer_attempt" or turn.judgement.score is not None)
+            for turn in turns
+        ),
+        "first_correct": next((score.value for score in scored if score.correct), None),
+        "last_attempt": scored[-1].value if scored else None,
+        "last_turn": _last_turn(turns),
+    }
+    if ended in OWED_AGAIN:
+        return values
+    if ended == "assistant" or not scored:
+        return values | {"score": 0.0, "correct": False}
+    return values | {"score": scored[-1].value, "correct": scored[-1].correct}
+
+
+def _last_turn(turns: tuple[Turn, ...]) -> float | None:
+    if not turns:
+        return None
+    judgement = turns[-1].judgement
+    return judgement.score.value if judgement and judgement.score else 0.0
+
+
+def _with_model(name: str, model: str | None) -> str:
+    return f"{name} {model}" if model else name
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Versions of what shapes a conversation."""
+    packages = ("shardtalk", "langgraph", "langchain-core")
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in packages}}
