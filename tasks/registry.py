@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from tasks.data2text import Data2TextTask
 from tasks.errors import UnknownName
 from tasks.math import MathTask
 from tasks.rows import PUBLISHED_NAMES
+from tasks.summary import SummaryTask
 from tasks.task import Task
+from tasks.translation import TranslationTask
 
 TASKS: dict[str, type[Task]] = {
     "math": MathTask,
+    "data2text": Data2TextTask,
+    "summary": SummaryTask,
+    "translation": TranslationTask,
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 import msgspec
@@ -22,7 +21,3 @@ class Access(msgspec.Struct, frozen=True):
     api_key_env: str = "OPENAI_API_KEY"
     timeout: float = 600.0
     prices: Mapping[str, tuple[float, float]] = {}
-
-    def key(self) -> str | None:
-        """The API key, if the environment holds one."""
-        return os.environ.get(self.api_key_env) or None

@@ -1,7 +1,13 @@
 """What the engine sees of a model, and how a name becomes one.
 
-openai:NAME                     any OpenAI-compatible endpoint (--base-url)          simulator/models/openai.py
-fake:echo, fake:text=…          scripted replies                                     simulator/models/fake.py
+| spec                                        | what answers                                               |
+|---------------------------------------------|------------------------------------------------------------|
+| `openai:NAME`                               | any OpenAI-compatible endpoint (`--base-url`)              |
+| `anthropic:NAME`, `ollama:NAME`, …          | LangChain's chat models (`PACKAGES` in provider.py)        |
+| `python:package.module:object`              | a user's chat model, Runnable, LangGraph agent or function |
+| `local:smollm2`, `local:PATH.gguf`          | llama.cpp inside the process                               |
+| `synthetic:aptitude=0.9,…`                  | an assistant of known aptitude and unreliability           |
+| `fake:echo`, `fake:text=…`, `fake:file=PATH`  | scripted replies                                           |
 """
 
 from __future__ import annotations
@@ -12,7 +18,11 @@ from typing import Protocol
 from simulator.errors import ModelError
 from simulator.models.access import Access
 from simulator.models.fake import make_fake
+from simulator.models.local import make_local
 from simulator.models.openai import make_openai
+from simulator.models.provider import PACKAGES, make_provider
+from simulator.models.python_object import make_python
+from simulator.models.synthetic import make_synthetic
 from tasks.errors import UnknownName
 from tasks.nouns import Message, Options, Reply
 
@@ -37,8 +47,12 @@ class Model(Protocol):
 
 #: prefix -> maker(spec, what follows the prefix, access).
 MAKERS: dict[str, Callable[[str, str, Access], Model]] = {
+    **dict.fromkeys(PACKAGES, make_provider),
     "fake": make_fake,
+    "local": make_local,
     "openai": make_openai,
+    "python": make_python,
+    "synthetic": make_synthetic,
 }
 
 

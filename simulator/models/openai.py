@@ -24,41 +24,44 @@ from simulator.models.said import filtered
 from tasks.nouns import Message, Options, Reply
 
 OPENAI_URL = "https://api.openai.com/v1"
-OPENAI_HOST = "api.openai.com"
 _CONNECT_SECONDS = 30.0
 
 
 class OpenAIModel:
     """One model at one endpoint.
 
+    Args:
+        model: as the endpoint knows it.
+        base_url: up to and including `/v1`. `key`: sent as a bearer token, where there is one.
+        timeout: seconds one try may take, the last byte included.
+        name: the spec it is known by (`openai:MODEL` by default). `price`: of its tokens (unknown by default).
+
     Attributes:
-        name: the spec, `openai:NAME`.
         dialect: what the model has been seen to refuse; a sampling parameter in `dialect.refused` was not sent.
 
     Raises:
-        ModelError: the URL is none, or OpenAI's own endpoint is meant and no key is set.
+        ModelError: the base URL is no web address.
     """
 
-    def __init__(self, model: str, access: Access | None = None) -> None:
-        access = access or Access()
-        self.name = f"openai:{model}"
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str = OPENAI_URL,
+        key: str | None = None,
+        timeout: float = 600.0,
+        name: str | None = None,
+        price: prices.Price = prices.unknown,
+    ) -> None:
+        self.name = name or f"openai:{model}"
         self.dialect = wire.Dialect()
-        self._model = model
-        base = (access.base_url or OPENAI_URL).rstrip("/")
-        self._url = _checked_url(base)
-        self._key = access.key()
-        if self._key is None and self._url.host == OPENAI_HOST:
-            raise ModelError(
-                f"{self.name}: no API key",
-                allowed=f"the key in the environment variable {access.api_key_env}",
-                fix=f"export {access.api_key_env}=…, or --base-url for a server of your own",
-            )
+        self._model, self._key, self._price = model, key, price
+        self._url = _checked_url(base_url)
         self._headers = {"Content-Type": "application/json"}
-        if self._key is not None:
-            self._headers["Authorization"] = f"Bearer {self._key}"
-        self._timeout = aiohttp.ClientTimeout(total=access.timeout, sock_connect=_CONNECT_SECONDS)
-        self._connection = Connection(base)
-        self._price = prices.price(self.name, base_url=base, given=access.prices)
+        if key is not None:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._timeout = aiohttp.ClientTimeout(total=timeout, sock_connect=_CONNECT_SECONDS)
+        self._connection = Connection(base_url)
 
     async def call(self, messages: Sequence[Message], options: Options) -> Reply:
         """One try (a 400 that only names a parameter the model does not know does not count). Raises `CallFailed`."""
@@ -140,10 +143,22 @@ def _checked_url(base: str) -> URL:
         raise ModelError(
             "the base URL is no web address", got=base, allowed="http(s)://host[:port]/v1", fix="correct --base-url"
         )
-    return url / "chat" / "completions"
+    return url / "chat/completions"
 
 
 def make_openai(spec: str, model: str, access: Access) -> OpenAIModel:
-    """`openai:NAME`; `OPENAI_BASE_URL` stands in for a base URL, as in OpenAI's own library."""
-    base_url = access.base_url or os.environ.get("OPENAI_BASE_URL") or None
-    return OpenAIModel(model, msgspec.structs.replace(access, base_url=base_url))
+    """`openai:NAME`; `OPENAI_BASE_URL` stands in for a base URL, as in OpenAI's own library.
+
+    Raises:
+        ModelError: OpenAI's own endpoint is meant and no key is set.
+    """
+    base_url = access.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    key = os.environ.get(access.api_key_env) or None
+    if key is None and URL(base_url).host == URL(OPENAI_URL).host:
+        raise ModelError(
+            f"{spec}: no API key",
+            allowed=f"the key in the environment variable {access.api_key_env}",
+            fix=f"export {access.api_key_env}=…, or --base-url for a server of your own",
+        )
+    price = prices.price(spec, base_url=base_url, given=access.prices)
+    return OpenAIModel(model, base_url=base_url, key=key, timeout=access.timeout, name=spec, price=price)

@@ -99,7 +99,7 @@ def _read_choice(choice: Mapping[str, Any], body: Mapping[str, Any], model: str,
         finish=one.finish,
         reasoning=one.reasoning,
         usage=usage or estimate(asked, [one.message, Message("assistant", one.reasoning)], model),
-        logprobs=_logprobs(choice.get("logprobs")),
+        logprobs=logprobs(choice.get("logprobs")),
     )
 
 
@@ -192,8 +192,9 @@ def _tool_call(position: int, call: Mapping[str, Any]) -> ToolCall:
     return ToolCall(str(call.get("id") or f"call_{position}"), str(function.get("name", "")), arguments)
 
 
-def _logprobs(logprobs: Any) -> tuple[float, ...]:
-    tokens = _mapping(logprobs).get("content")
+def logprobs(given: Any) -> tuple[float, ...]:
+    """The log probability of each token, from `{"content": [{"logprob": …}, …]}`."""
+    tokens = _mapping(given).get("content")
     if not isinstance(tokens, list):
         return ()
     found = (_mapping(token).get("logprob") for token in tokens)
