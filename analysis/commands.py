@@ -1,4 +1,4 @@
-"""The commands of this package: `shardtalk report`."""
+"""The commands of this package: `shardtalk report`, `label`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import click
 import pandas as pd
 from rich.console import Console
 
-from analysis import figures, intervals, render
+from analysis import figures, intervals, labelling, render
+from analysis.frames import conversations
 from analysis.report import Report
 from analysis.report import report as make_report
 from simulator.errors import StoreError
+from simulator.store import Store
 
 FORMATS = {"json": render.as_json, "csv": render.csv, "md": render.markdown}
 
@@ -33,6 +35,29 @@ def report(run: Path, form: str | None, seed: int, resamples: int, out: Path | N
     95 % intervals, what was not scored, effort and cost. The figure goes to RUN.
     """
     show(make_report(run, seed=seed, resamples=resamples), form, out or folder(run))
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--n", type=click.IntRange(1), default=30, show_default=True, help="Conversations of each row of the report."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the draw.")
+@click.option("--out", type=click.Path(path_type=Path), help="The sheet, a CSV file.  [default: RUN/labels.csv]")
+def label(run: Path, n: int, seed: int, out: Path | None) -> None:
+    """Write a sheet on which people score conversations of RUN.
+
+    Fill in its column human_score (0 to 1, or yes and no) and give it to `shardtalk report RUN --labels SHEET`: the labels
+    correct the judge's errors in every P̄. The sheet does not say what the judge thought.
+    """
+    path = out or folder(run) / "labels.csv"
+    with Store(run) as store:
+        keys = labelling.drawn(conversations(store), n, seed)
+        try:
+            written = labelling.write(labelling.sheet(store, keys), path)
+        except FileExistsError as error:
+            raise StoreError("this sheet is already there", got=str(path), fix="give another --out") from error
+    click.echo(f"{written} conversations to label: {path}")
 
 
 def show(made: Report, form: str | None, out: Path) -> None:

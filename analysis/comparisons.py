@@ -82,7 +82,7 @@ def paired(
     Raises `AnalysisError` when an arm is not there at all, or no instance is in both.
     """
     by = _matched(frame, column) if by is None else [name for name in by if name != column]
-    arms = _two_arms(frame, column, a, b)
+    arms = two_arms(frame, column, a, b)
     if measure in _NONLINEAR:
         arms = _same_runs(arms, [*by, "instance"], column)
     values = per_instance(arms, [*by, column])
@@ -109,7 +109,7 @@ def mcnemar_runs(
     Raises `AnalysisError` as `paired` does.
     """
     by = _matched(frame, column) if by is None else [name for name in by if name != column]
-    arms = _two_arms(frame, column, a, b).assign(
+    arms = two_arms(frame, column, a, b).assign(
         correct=lambda t: t["correct"].astype("boolean").fillna(False).astype("float64")
     )
     wide = arms.pivot_table(index=[*by, "instance", "repeat"], columns=column, values="correct", observed=True)[
@@ -179,18 +179,8 @@ def noise_floor(
     return pd.DataFrame(rows, columns=[*by, "runs", "sd", "floor", "note"])
 
 
-# -- parts -----------------------------------------------------------------------------------------------------------------
-
-#: What a mode brings along: it differs between modes and is no reason not to compare them.
-_OF_MODE = ("interventions", "user", "user_temperature", "judge")
-
-
-def _matched(frame: pd.DataFrame, column: str) -> list[str]:
-    brought = _OF_MODE if column == "mode" else ()
-    return [name for name in grouping(frame) if name != column and name not in brought]
-
-
-def _two_arms(frame: pd.DataFrame, column: str, a: str | float, b: str | float) -> pd.DataFrame:
+def two_arms(frame: pd.DataFrame, column: str, a: str | float, b: str | float) -> pd.DataFrame:
+    """The scored conversations of two arms. Raises `AnalysisError` when one is not there, or they are the same."""
     kept = scored(frame)
     there = list(dict.fromkeys(kept[column].dropna()))
     missing = [str(arm) for arm in (a, b) if arm not in there]
@@ -201,6 +191,17 @@ def _two_arms(frame: pd.DataFrame, column: str, a: str | float, b: str | float) 
             allowed="two of " + ", ".join(map(str, there)),
         )
     return kept[kept[column].isin([a, b])]
+
+
+# -- parts -----------------------------------------------------------------------------------------------------------------
+
+#: What a mode brings along: it differs between modes and is no reason not to compare them.
+_OF_MODE = ("interventions", "user", "user_temperature", "judge")
+
+
+def _matched(frame: pd.DataFrame, column: str) -> list[str]:
+    brought = _OF_MODE if column == "mode" else ()
+    return [name for name in grouping(frame) if name != column and name not in brought]
 
 
 def _same_runs(arms: pd.DataFrame, instance: list[str], column: str) -> pd.DataFrame:
