@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from simulator.errors import Halt, Lost
+from simulator.errors import Halt, Lost, ModelError
 from simulator.experiment import Experiment, plan
 from simulator.limits import Budget
 from simulator.means import Means
@@ -66,6 +66,9 @@ class Done(msgspec.Struct, frozen=True, tag=True):
     halted: str = ""
 
 
+#: So many workers may die without having done anything before no more are started.
+STILLBORN = 5
+
 Command: TypeAlias = Do | Stop
 Event: TypeAlias = Paid | Ended | Done
 
@@ -93,6 +96,7 @@ class _Member:
 
     def __init__(self, link: Link) -> None:
         self.link = link
+        self.lived = False
         self.open: dict[int, asyncio.Future[None]] = {}
 
 
@@ -104,7 +108,7 @@ class RemoteCrew:
         self._members: list[_Member] = []
         self._listeners: set[asyncio.Task[None]] = set()
         self._numbers = itertools.count()
-        self._closing = False
+        self._closing, self._stillborn = False, 0
 
     async def __aenter__(self) -> RemoteCrew:
         for _ in range(self._size):
@@ -120,6 +124,8 @@ class RemoteCrew:
 
     async def do(self, work: Work) -> None:
         """Has the least busy worker play a chain. Raises `Halt`, or `Lost` when the worker died over it."""
+        if not self._members:
+            raise ModelError("workers die as soon as they are started", fix="try --workers 0, which shows the error")
         member = min(self._members, key=lambda member: len(member.open))
         number = next(self._numbers)
         done = member.open[number] = asyncio.get_running_loop().create_future()
@@ -140,10 +146,13 @@ class RemoteCrew:
 
     async def _listen(self, member: _Member) -> None:
         async for event in member.link.events():
+            member.lived = True
             self._take(member, event)
         if not self._closing:
             self._members.remove(member)
-            await self._hire()
+            self._stillborn += not member.lived
+            if self._stillborn < STILLBORN:
+                await self._hire()
         for done in member.open.values():
             if not done.done():
                 done.set_exception(Lost("a worker died"))

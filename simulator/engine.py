@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from simulator.cluster import cluster
 from simulator.conversation import Setting
-from simulator.crew import Orders
+from simulator.crew import Orders, RemoteCrew
 from simulator.errors import ExperimentError, Halt, Lost, StoreError
 from simulator.experiment import Experiment, Plan, Where, differences
 from simulator.limits import Budget
@@ -29,7 +31,7 @@ from simulator.models.access import Access
 from simulator.processes import processes
 from simulator.record import Record
 from simulator.store import Writer
-from simulator.worker import Work, worker
+from simulator.worker import Sink, Work, worker
 from tasks.nouns import Reply
 
 T = TypeVar("T")
@@ -139,14 +141,23 @@ def price_of(name: str, access: Access) -> prices.Price:
     return prices.price(name, base_url=access.base_url, given=access.prices)
 
 
-def _crew(plan: Plan, means: Means, ledger: Ledger, budget: Budget) -> AbstractAsyncContextManager[Crew]:
-    """Who plays: this process, processes beside it that share the limits, or a cluster."""
-    if means.workers == 0:
-        return worker(plan, means, ledger, budget)
+@asynccontextmanager
+async def _crew(plan: Plan, means: Means, ledger: Ledger, budget: Budget) -> AsyncIterator[Crew]:
+    """Who plays: this process, processes beside it, or a cluster; those outside share the limits equally."""
+    async with worker(plan, means, ledger, budget) as alone:
+        # Made in any case: a missing key or package is found here, not by every worker anew.
+        if means.engine == "local" and means.workers == 0:
+            yield alone
+            return
     if means.models:
         raise ExperimentError("ready-made models live in this process", fix="name them python:package.module:object")
-    n = means.workers
-    return processes(Orders(plan.experiment, means.share(n), budget.share(n)), n, ledger)
+    n = means.workers or os.cpu_count() or 1
+    orders = Orders(plan.experiment, means.share(n), budget.share(n))
+    async with CREWS[means.engine](orders, n, ledger) as crew:
+        yield crew
+
+
+CREWS: dict[str, Callable[[Orders, int, Sink], RemoteCrew]] = {"local": processes, "ray": cluster}
 
 
 class Ledger:
