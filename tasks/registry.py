@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tasks.actions import ActionsTask
 from tasks.data2text import Data2TextTask
+from tasks.database import DatabaseTask
 from tasks.errors import UnknownName
 from tasks.math import MathTask
 from tasks.rows import PUBLISHED_NAMES
@@ -11,6 +13,8 @@ from tasks.task import Task
 from tasks.translation import TranslationTask
 
 TASKS: dict[str, type[Task]] = {
+    "database": DatabaseTask,
+    "actions": ActionsTask,
     "math": MathTask,
     "data2text": Data2TextTask,
     "summary": SummaryTask,
