@@ -13,6 +13,13 @@ from typing import Any, NamedTuple
 
 import aiohttp
 import msgspec
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import PrivateAttr, SecretStr
 from yarl import URL
 
 from simulator.errors import ModelError
@@ -20,6 +27,7 @@ from simulator.models import prices, wire
 from simulator.models.access import Access
 from simulator.models.connections import Connection
 from simulator.models.failures import from_exception, from_http, malformed, read_error
+from simulator.models.langchain_messages import from_langchain, to_ai_message
 from simulator.models.said import filtered
 from tasks.nouns import Message, Options, Reply
 
@@ -144,6 +152,65 @@ def _checked_url(base: str) -> URL:
             "the base URL is no web address", got=base, allowed="http(s)://host[:port]/v1", fix="correct --base-url"
         )
     return url / "chat/completions"
+
+
+class OpenAIChat(BaseChatModel):
+    """The same client with LangChain's face, for the agents and chains of users: `OpenAIChat(model="…", base_url="…")`.
+
+    Asynchronous only. `aclose` closes its sockets.
+    """
+
+    model: str
+    base_url: str = OPENAI_URL
+    api_key: SecretStr | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    timeout: float = 600.0
+    _client: OpenAIModel = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Makes the client; it opens no socket yet."""
+        key = self.api_key.get_secret_value() if self.api_key else None
+        self._client = OpenAIModel(self.model, base_url=self.base_url, key=key, timeout=self.timeout)
+
+    @property
+    def _llm_type(self) -> str:
+        return "shardtalk-openai"
+
+    def bind_tools(
+        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
+    ) -> Runnable[Any, AIMessage]:
+        """Offers tools; which one to take is the model's choice."""
+        if tool_choice not in (None, "auto"):
+            raise NotImplementedError("OpenAIChat leaves the choice of a tool to the model: tool_choice is `auto`")
+        return self.bind(tools=tuple(convert_to_openai_tool(tool) for tool in tools), **kwargs)
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        if stop:
+            raise NotImplementedError("OpenAIChat has no stop sequences")
+        settings = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed, **kwargs}
+        reply = await self._client.call(from_langchain(messages), Options(**settings))
+        return ChatResult(generations=[ChatGeneration(message=to_ai_message(reply))])
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        raise NotImplementedError("OpenAIChat answers only asynchronously: use `await chat.ainvoke(…)`")
+
+    async def aclose(self) -> None:
+        """Closes the sockets."""
+        await self._client.close()
 
 
 def make_openai(spec: str, model: str, access: Access) -> OpenAIModel:

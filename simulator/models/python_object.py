@@ -8,6 +8,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from inspect import isawaitable
 from typing import Any
 
@@ -119,13 +120,14 @@ def _load(spec: str, path: str) -> Any:
         ) from problem
     for name in attributes.split("."):
         if not hasattr(target, name):
-            raise UnknownName(f"object in {path.rpartition('.')[0] or module_name}", name, _public(target))
+            raise UnknownName(f"object in {path.rpartition('.')[0] or module_name}", name, _similar(name, target))
         target = getattr(target, name)
     return target
 
 
-def _public(target: object) -> list[str]:
-    return [name for name in dir(target) if not name.startswith("_")]
+def _similar(name: str, target: object) -> list[str]:
+    """The public names of a module that could have been meant."""
+    return get_close_matches(name, [other for other in dir(target) if not other.startswith("_")], n=10, cutoff=0.4)
 
 
 def _added(output: Any, given: Sequence[BaseMessage]) -> list[BaseMessage]:

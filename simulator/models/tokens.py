@@ -27,6 +27,8 @@ _log = logging.getLogger(__name__)
 
 #: Used for every model tiktoken does not know.
 DEFAULT_ENCODING = "o200k_base"
+#: Encodings that share another's rank file.
+_SHARED_RANKS = {"o200k_harmony": "o200k_base", "p50k_edit": "p50k_base"}
 _RANKS_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 _FETCH_SECONDS = 10.0
 _BYTES_A_TOKEN = 4
@@ -70,7 +72,7 @@ def _encoding(name: str) -> tiktoken.Encoding | None:
     import tiktoken
 
     try:
-        _provide_ranks(name)
+        _provide_ranks(_SHARED_RANKS.get(name, name))
         return tiktoken.get_encoding(name)
     except (OSError, ValueError) as problem:
         _log.warning("tokens are estimated from text length: no rank file for %s (%s)", name, problem)
@@ -87,6 +89,7 @@ def _provide_ranks(name: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as draft:
         draft.write(ranks)
+    Path(draft.name).chmod(0o644)  # the folder is shared
     Path(draft.name).replace(target)
 
 
