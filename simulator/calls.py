@@ -27,8 +27,10 @@ from simulator.store import Journalled
 from tasks.nouns import Ask, Instance, Message, Options, Reply, Retry
 from tasks.task import Task
 
-#: Tries of one call, the first included; the waits between them double from `FIRST_WAIT` to `LONGEST_WAIT` seconds.
-TRIES, FIRST_WAIT, LONGEST_WAIT = 8, 1.0, 60.0
+#: The waits between the tries of one call double from the first to the longest, seconds.
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+#: An endpoint that never answered and could not be reached so often is down: the run stops.
+UNREACHABLE = 3
 
 #: Causes that are the doing of the party whose turn it was; all others are the infrastructure's.
 OWN_FAULT = frozenset({"content_filter", "context_exceeded", "tool_loop"})
@@ -78,8 +80,10 @@ class Endpoint:
 class Switchboard:
     """What the conversations of a worker share: endpoints by role and model name, the journal, the budget, who is waiting."""
 
-    def __init__(self, endpoints: Mapping[tuple[str, str], Endpoint], journal: Journal, budget: Budget) -> None:
-        self.endpoints, self.journal, self.budget = endpoints, journal, budget
+    def __init__(
+        self, endpoints: Mapping[tuple[str, str], Endpoint], journal: Journal, budget: Budget, retries: int = 7
+    ) -> None:
+        self.endpoints, self.journal, self.budget, self.retries = endpoints, journal, budget, retries
         self.waiting: Counter[str] = Counter()
         self.halted = ""
         self._halting = asyncio.Event()
@@ -163,8 +167,9 @@ class Line:
                 reply = await self._try(endpoint, messages, options)
                 return msgspec.structs.replace(reply, retries=tuple(retries)) if retries else reply
             except CallFailed as failure:
-                if not failure.retry or len(retries) + 1 >= TRIES:
-                    raise _failure(role, failure) from failure
+                down = failure.cause == "connection" and not endpoint.gate.answered and len(retries) + 1 >= UNREACHABLE
+                if down or not failure.retry or len(retries) >= self.switchboard.retries:
+                    raise _failure(role, failure, down=down) from failure
                 retries.append(Retry(failure.cause, round(pause(len(retries), failure.after, rng), 3)))
             await self.switchboard.wait(retries[-1])
 
@@ -233,8 +238,8 @@ def pause(tries: int, after: float | None, rng: random.Random) -> float:
     return least + rng.uniform(0.0, max(0.5, 0.5 * min(least, LONGEST_WAIT)))
 
 
-def _failure(role: str, failure: CallFailed) -> Failure:
+def _failure(role: str, failure: CallFailed, *, down: bool) -> Failure:
     party = (
         role if failure.cause in OWN_FAULT and role in ("assistant", "user", "judge", "scorer") else "infrastructure"
     )
-    return Failure(party, failure.cause, failure.detail, stop_run=failure.stop_run)
+    return Failure(party, failure.cause, failure.detail, stop_run=failure.stop_run or down)

@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("simulator.commands:show", "List the conversations of a run, or print one."),
     "report": ("analysis.commands:report", "Print the table of a run and write its figure."),
     "judge-check": ("simulator.judge_check:judge_check", "Compare a judge with the labels recorded in logs."),
+    "data": ("tasks.fetch_commands:data", "Fetch published datasets, and find them."),
     "tasks": ("tasks.commands:tasks", "List, show, validate and generate tasks."),
 }
 

@@ -108,8 +108,8 @@ def _add_parties(arm: Arm, setting: Setting, state: State, tally: Tally) -> None
         simulated = sum(turn.said_by == "verbatim" for turn in own[1:])
         tally.add("user", simulated, _wording(arm.user.prompts) + shards + REPLY_TOKENS["assistant"])
     if arm.judge.needs_model and not setting.task.answers_every_turn:
-        for name in arm.judge.prompts:
-            tally.add("judge", len(own), _wording((name,)) + REPLY_TOKENS["assistant"])
+        calls = arm.judge.calls
+        tally.add("judge", calls * len(own), _wording(arm.judge.prompts) // calls + REPLY_TOKENS["assistant"])
 
 
 def _wording(names: Sequence[str]) -> int:
@@ -121,6 +121,7 @@ class Undecided:
 
     name: ClassVar[str] = "undecided"
     needs_model: ClassVar[bool] = False
+    calls: ClassVar[int] = 0
     prompts: ClassVar[tuple[str, ...]] = ()
 
     async def judge(self, reply: str, task: Task, instance: Instance, ask: Ask) -> Judgement:

@@ -24,6 +24,7 @@ from simulator.judge import JUDGES, Judge
 from simulator.modes import get_mode, suited
 from simulator.user import USERS, User
 from tasks.errors import UnknownName
+from tasks.fetch import DATASETS, published
 from tasks.nouns import Instance, Options
 from tasks.prompts import prompt
 from tasks.registry import TASKS, get_task
@@ -37,6 +38,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     Attributes:
         tasks: task names, or `all`. `dataset`: a file instead of the embedded instances; `limit`: first so many.
+        strata: only instances whose strata have these values, such as {"tier": "1"}.
         modes: empty means each task's own default.
         assistant: models under test. `temperature`, `user_temperature`: one arm each; empty: the task's default (user: 1.0).
         interventions: one arm each; `none` is the plain conversation, `a+b` both at once.
@@ -48,6 +50,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     tasks: tuple[str, ...] = ("math",)
     dataset: str | None = None
     limit: int | None = None
+    strata: dict[str, str] = {}
     modes: tuple[str, ...] = ()
     assistant: tuple[str, ...] = ()
     temperature: tuple[float, ...] = ()
@@ -75,7 +78,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 #: More of these extends a run; all other fields are its protocol, and a change of those is another experiment.
-EXTENDABLE = frozenset({"tasks", "dataset", "limit", "modes", "assistant", "interventions", "runs"})
+EXTENDABLE = frozenset({"tasks", "dataset", "limit", "strata", "modes", "assistant", "interventions", "runs"})
 
 
 def read_experiment(path: Path | None, flags: Mapping[str, Any]) -> Experiment:
@@ -247,13 +250,22 @@ def plan(experiment: Experiment) -> Plan:
 
 
 def _part(experiment: Experiment, task: Task) -> Part:
-    path = Path(experiment.dataset) if experiment.dataset else None
-    instances = task.load(path)[: experiment.limit]
+    path = _dataset(experiment.dataset, task) if experiment.dataset else None
+    wanted = experiment.strata.items()
+    instances = [i for i in task.load(path) if all(str(i.strata.get(name)) == value for name, value in wanted)]
+    if not instances:
+        raise ExperimentError(f"no instance of task {task.name} has these strata", got=experiment.strata)
+    instances = instances[: experiment.limit]
     arms: dict[str, Arm] = {}
     for arm in _arms(experiment, task):
         arms.setdefault(arm.digest, arm)
     fitting = ((arm, frozenset(instance.id for instance in suited(arm.mode, task, instances))) for arm in arms.values())
     return Part(tuple(instances), tuple(instance.digest() for instance in instances), tuple(fitting))
+
+
+def _dataset(name: str, task: Task) -> Path:
+    """A file, or the file of a published dataset by its name. Raises `DatasetError` when that was not fetched."""
+    return published(name, task.name) if name in DATASETS else Path(name)
 
 
 def _task_names(experiment: Experiment) -> list[str]:

@@ -28,11 +28,13 @@ class Judge(Protocol):
     """A way to classify and extract.
 
     Attributes:
-        name: as in `--judge`. `needs_model`: it may call `ask`. `prompts`: templates it uses, part of a run's identity.
+        name: as in `--judge`. `needs_model`: it may call `ask`, so many times (`calls`) a reply unless it has to ask again.
+        prompts: templates it uses, part of a run's identity.
     """
 
     name: ClassVar[str]
     needs_model: ClassVar[bool]
+    calls: ClassVar[int]
     prompts: ClassVar[tuple[str, ...]]
 
     async def judge(self, reply: str, task: Task, instance: Instance, ask: Ask) -> Judgement:
@@ -45,6 +47,7 @@ class RulesJudge:
 
     name: ClassVar[str] = "rules"
     needs_model: ClassVar[bool] = False
+    calls: ClassVar[int] = 0
     prompts: ClassVar[tuple[str, ...]] = ()
 
     async def judge(self, reply: str, task: Task, instance: Instance, ask: Ask) -> Judgement:
@@ -60,6 +63,7 @@ class LlmJudge:
 
     name: ClassVar[str] = "llm"
     needs_model: ClassVar[bool] = True
+    calls: ClassVar[int] = 1
     prompts: ClassVar[tuple[str, ...]] = ("judge", "judge-classify", "judge-classes", "judge-reply", "judge-again")
 
     async def judge(self, reply: str, task: Task, instance: Instance, ask: Ask) -> Judgement:
@@ -77,6 +81,7 @@ class PaperJudge:
 
     name: ClassVar[str] = "llm-paper"
     needs_model: ClassVar[bool] = True
+    calls: ClassVar[int] = 2
     prompts: ClassVar[tuple[str, ...]] = (
         "judge-classify",
         "judge-extract",

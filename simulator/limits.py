@@ -57,6 +57,9 @@ class Gate:
         most: calls at once, never exceeded.
         rpm, tpm: requests and tokens a minute, None for no limit.
         clock: seconds, monotonic.
+
+    Attributes:
+        answered: the endpoint has given a reply.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class Gate:
         self.most, self._clock = most, clock
         self.limit = float(min(most, START))
         self.under_way = 0
+        self.answered = False
         self.shut_until = 0.0
         self._requests = Pace(rpm, clock) if rpm else None
         self._tokens = Pace(tpm, clock) if tpm else None
@@ -119,6 +123,7 @@ class Gate:
             raise Halt(self._why)
 
     def _learn(self, reply: Reply) -> None:
+        self.answered = True
         used = reply.usage.input + reply.usage.output
         if self._tokens:
             self._tokens.correct(used - self._tokens_a_call)

