@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from tasks.errors import DatasetError
 from tasks.nouns import Instance, Shard
 
 
@@ -187,6 +188,9 @@ def _hard(rng: random.Random) -> list[Wish]:
 TIERS = {"easy": _easy, "medium": _medium, "hard": _hard}
 
 
+#: So many draws in vain mean that all errands of a tier have been asked for (there are some thousand easy ones).
+_MOST_DRAWS = 20_000
+
 # -- instances --------------------------------------------------------------------------------------------------------
 
 
@@ -196,11 +200,17 @@ def generate(n: int, seed: int) -> Iterator[Instance]:
     for number in range(n):
         rng = random.Random(f"actions/{seed}/{number}")
         tier = list(TIERS)[number % len(TIERS)]
-        wishes = TIERS[tier](rng)
-        while not 2 <= sum(len(wish.facts) for wish in wishes) <= 8 or instruction(wishes) in asked:
-            wishes = TIERS[tier](rng)
+        wishes = _fresh_wishes(rng, tier, asked)
         asked.add(instruction(wishes))
         yield _instance(rng, wishes, tier, f"actions/{seed}/{number:04}")
+
+
+def _fresh_wishes(rng: random.Random, tier: str, asked: set[str]) -> list[Wish]:
+    for _ in range(_MOST_DRAWS):
+        wishes = TIERS[tier](rng)
+        if 2 <= sum(len(wish.facts) for wish in wishes) <= 8 and instruction(wishes) not in asked:
+            return wishes
+    raise DatasetError(f"no more different {tier} errands", fix="ask for fewer instances")
 
 
 def _instance(rng: random.Random, wishes: Sequence[Wish], tier: str, id: str) -> Instance:

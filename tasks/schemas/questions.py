@@ -15,10 +15,11 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from tasks.nouns import Instance, ScorerFailure, Shard
-from tasks.schemas.embedded import NAMES, blueprint, file_of
+from tasks.errors import DatasetError
+from tasks.nouns import Instance, Shard
+from tasks.schemas.embedded import NAMES, Blueprint, blueprint, file_of
 from tasks.sql import Limits, QueryFailed, run
-from tasks.sql_gold import difference, expected
+from tasks.sql_gold import Expected, difference, expected
 
 Kind: TypeAlias = Literal["group", "column", "measure", "once", "condition", "having", "distinct", "order", "limit"]
 
@@ -273,6 +274,8 @@ def _enumerated(words: Sequence[str]) -> str:
 
 _LIMITS = Limits(seconds=5.0, rows=2_000)
 _MOST_ROWS = 25
+#: One draw in three is good; so many in vain mean that all questions of a shape have been asked.
+_MOST_DRAWS = 5_000
 
 
 def generate(n: int, seed: int) -> Iterator[Instance]:
@@ -289,13 +292,8 @@ def generate(n: int, seed: int) -> Iterator[Instance]:
 
 def _instance(rng: random.Random, database: str, shape_name: str, id: str, asked: set[str]) -> Instance:
     plan, shape = blueprint(database), SHAPES[shape_name]
-    file = file_of(plan)
-    while True:
-        subject = msgspec.convert(rng.choice(plan.subjects), Subject)
-        facts = shape.facts(rng, subject)
-        gold = query(subject, shape, facts)
-        if 2 <= len(facts) <= 8 and gold not in asked and _is_good(file, subject, shape, facts):
-            break
+    subject, facts = _question(rng, plan, shape, asked)
+    gold = query(subject, shape, facts)
     texts = [shape.intent.format(many=subject.many), *(fact.shard for fact in facts)]
     return Instance(
         id=id,
@@ -309,21 +307,34 @@ def _instance(rng: random.Random, database: str, shape_name: str, id: str, asked
     )
 
 
+def _question(rng: random.Random, plan: Blueprint, shape: Shape, asked: set[str]) -> tuple[Subject, list[Fact]]:
+    subjects, file = msgspec.convert(plan.subjects, tuple[Subject, ...]), file_of(plan)
+    for _ in range(_MOST_DRAWS):
+        subject = rng.choice(subjects)
+        facts = shape.facts(rng, subject)
+        fresh = 2 <= len(facts) <= 8 and query(subject, shape, facts) not in asked
+        if fresh and _is_good(file, subject, shape, facts):
+            return subject, facts
+    raise DatasetError(
+        f"no more different questions to {plan.db_id}", fix="ask for fewer instances"
+    )
+
+
 def _is_good(file: Path, subject: Subject, shape: Shape, facts: Sequence[Fact]) -> bool:
     """Whether the answer is one, is not trivial, and changes whichever fact is left out."""
     gold = query(subject, shape, facts)
-    try:
-        table, allowed = run(file, gold, _LIMITS), expected(file, gold, _LIMITS, (0, 0))
-    except (QueryFailed, ScorerFailure):
-        return False
+    table = run(file, gold, _LIMITS)
     hollow = shape.figures and any(cell in (None, 0) for row in table.rows for cell in row)
     doubles = len(set(table.rows)) < len(table.rows)
-    if hollow or doubles or allowed.undetermined or not shape.least_rows <= len(table.rows) <= _MOST_ROWS:
+    if hollow or doubles or not shape.least_rows <= len(table.rows) <= _MOST_ROWS:
+        return False
+    allowed = expected(file, gold, _LIMITS, (0, 0))
+    if allowed.undetermined:
         return False
     return all(_matters(file, allowed, query(subject, shape, [*facts[:i], *facts[i + 1 :]])) for i in range(len(facts)))
 
 
-def _matters(file: Path, allowed: Any, without: str) -> bool:
+def _matters(file: Path, allowed: Expected, without: str) -> bool:
     try:
         return difference(allowed, run(file, without, _LIMITS)) is not None
     except QueryFailed:

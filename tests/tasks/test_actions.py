@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tasks import errands
 from tasks.actions import ActionsTask
 from tasks.calls import calls_as_text, read_calls
 from tasks.datasets import instance_lines
@@ -56,6 +57,14 @@ def test_fresh_errands() -> None:
     assert fresh == list(TASK.generate(40, 7))
     assert fresh[:9] == list(TASK.generate(9, 7))
     assert fresh != list(TASK.generate(40, 8))
+
+
+def test_more_errands_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = functions()[:6]
+    monkeypatch.setattr(errands, "functions", lambda: few)
+    monkeypatch.setattr(errands, "_MOST_DRAWS", 500)
+    with pytest.raises(DatasetError, match="no more different easy errands"):
+        list(TASK.generate(6_000, 0))
 
 
 async def test_right_and_wrong_answers() -> None:
