@@ -1,4 +1,4 @@
-"""The commands of this package: `shardtalk report`, `label`."""
+"""The commands of this package: `shardtalk report`, `label`, `import`, `export`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 import pandas as pd
 from rich.console import Console
 
-from analysis import figures, intervals, labelling, render
+from analysis import drawing, exchange, figures, intervals, labelling, render
 from analysis.frames import conversations
 from analysis.report import Report
 from analysis.report import report as make_report
@@ -60,6 +60,46 @@ def label(run: Path, n: int, seed: int, out: Path | None) -> None:
     click.echo(f"{written} conversations to label: {path}")
 
 
+@click.command("import")
+@click.argument("logs", type=click.Path(path_type=Path))
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="RUN", required=True, help="Folder of the run; made if needed."
+)
+@click.option(
+    "--dataset", type=click.Path(path_type=Path), help="Instances the conversations were about, where at hand."
+)
+def import_command(logs: Path, out: Path, dataset: Path | None) -> None:
+    """Bring LOGS of the reference implementation, or exported JSON lines, into RUN.
+
+    LOGS is a .jsonl or .jsonl.gz file, or a folder of them. Reports, figures and exports then work as on a run of our own.
+    The same logs again add nothing.
+    """
+    found = exchange.import_logs(logs, out, dataset)
+    click.echo(
+        f"{found.new} conversations imported into {out}" + (f", {found.known} were there" if found.known else "")
+    )
+    for place in found.unread:
+        click.echo(f"not read: {place}", err=True)
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--format", "form", type=click.Choice(list(exchange.EXPORTS)), default="jsonl", show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="File to write (reference: folder); never overwritten.",
+)
+def export(run: Path, form: str, out: Path) -> None:
+    """Write RUN for other programs.
+
+    jsonl: whole records, one a line (.gz compresses). parquet: one row a conversation with typed columns and nested turns.
+    reference: the log folders of the reference implementation of "LLMs Get Lost In Multi-Turn Conversation".
+    """
+    click.echo(f"{exchange.EXPORTS[form](run, out)} conversations written: {out}")
+
+
 def show(made: Report, form: str | None, out: Path) -> None:
     """Prints a report in one form, writes its figure into `out`, and says where it is."""
     console = Console()
@@ -78,7 +118,7 @@ def draw(made: Report, out: Path) -> list[Path]:
         return []
     try:
         out.mkdir(parents=True, exist_ok=True)
-        return figures.save(figures.box(_labelled(measured, made.by)), out / "modes")
+        return drawing.save(figures.box(_labelled(measured, made.by)), out / "modes")
     except OSError as error:
         raise StoreError("the figure cannot be written", got=str(error), fix="give a folder with --out") from error
 

@@ -52,6 +52,17 @@ def scored(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["score"].notna()]
 
 
+def answer_status(frame: pd.DataFrame, turns: pd.DataFrame) -> pd.Series:
+    """What became of each conversation's last attempt: the status of its score, or `no attempt`; index of `frame`.
+
+    A conversation without a readable answer counts 0. Published means sometimes leave such conversations out; those over
+    `frame[answer_status(frame, turns) == "scored"]` are comparable with them, and only with them.
+    """
+    attempts = turns[turns["attempt"].notna()].drop_duplicates("key", keep="last").set_index("key")["status"]
+    status = frame["key"].map(attempts.fillna("not scored")).fillna("no attempt")
+    return status.astype("str").rename("status")
+
+
 def per_instance(frame: pd.DataFrame, by: Sequence[str] | None = None, value: str = "score") -> pd.DataFrame:
     """One row for each group and instance: `runs` (scored ones), `successes`, `mean`, `aptitude`, `p10`, `unreliability`.
 

@@ -69,8 +69,8 @@ def _ordered(conversations: pd.DataFrame, store: Store) -> pd.DataFrame:
     """By task, assistant and mode as the experiments name them, then instance and run: when one ended says nothing."""
     named: dict[str, list[str]] = {}
     for experiment in store.experiments():
-        for plural, column in (("tasks", "task"), ("modes", "mode"), ("assistants", "assistant")):
-            named.setdefault(column, []).extend(_texts(experiment.get(plural)))
+        for key, column in (("tasks", "task"), ("modes", "mode"), ("assistant", "assistant")):
+            named.setdefault(column, []).extend(_texts(experiment.get(key)))
     for column in ("task", "mode", "assistant"):
         values = sorted(conversations[column].unique())
         order = list(dict.fromkeys([*named.get(column, []), *values]))

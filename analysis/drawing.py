@@ -1,0 +1,84 @@
+"""How our figures look: colours, panels, axes, and files whose bytes depend on nothing but the figure.
+
+Colours are Okabe and Ito's, which the colour-blind tell apart; each comes with a marker of its own, so a print in grey can be
+read too.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#A6A600")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+INK, FAINT = "#333333", "#DDDDDD"
+SMALL = 8
+
+
+def style(at: int) -> dict[str, Any]:
+    """Colour and marker of the `at`-th thing shown."""
+    return {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
+
+
+def panels(n: int, width: float, height: float, *, across: int = 4, share: str = "y") -> tuple[Figure, list[Axes]]:
+    """A figure of `n` panels, each `width` × `height` inches, at most `across` in a row; `share`: `x`, `y`, `xy` or nothing."""
+    columns = max(1, min(n, across, int(14 / width) or 1))
+    rows = max(1, math.ceil(n / columns))
+    figure = Figure(figsize=(max(3.2, width * columns), height * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, sharex="x" in share, sharey="y" in share, squeeze=False).ravel()
+    for at, axis in enumerate(grid):
+        axis.set_visible(at < n)
+        plain(axis)
+    return figure, list(grid[:n])
+
+
+def plain(axis: Axes, grid: str = "y") -> None:
+    """Little ink: no frame on top and right, faint lines behind."""
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.grid(axis=grid, color=FAINT, linewidth=0.6)  # type: ignore[arg-type]
+    axis.set_axisbelow(True)
+    axis.tick_params(labelsize=SMALL, length=3)
+    for label in (axis.xaxis.label, axis.yaxis.label):
+        label.set_fontsize(9)
+
+
+def title(axis: Axes, text: str, pad: float = 6) -> None:
+    axis.set_title(text, loc="left", fontsize=9.5, pad=pad)
+
+
+def legend(figure: Figure, axis: Axes, columns: int = 4) -> None:
+    """One legend for the whole figure, below it, where there is more than one thing to tell apart."""
+    handles, labels = axis.get_legend_handles_labels()
+    if len(labels) > 1:
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), fontsize=SMALL, frameon=False
+        )
+
+
+def save(figure: Figure, path: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
+    """Writes `path` with each suffix; the same figure gives the same bytes. Returns the paths."""
+    paths = [path.with_name(f"{path.name}.{name}") for name in formats]
+    for made in paths:
+        made.write_bytes(rendered(figure, made.suffix[1:]))
+    return paths
+
+
+def rendered(figure: Figure, form: str) -> bytes:
+    """The figure as a PNG or SVG file."""
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "shardtalk"}):
+        figure.savefig(buffer, format=form, dpi=160, metadata={"svg": {"Date": None}}.get(form, {"Software": None}))
+    return buffer.getvalue()
+
+
+def embedded(figure: Figure) -> str:
+    """The figure as a data URL: text in it stays a picture and cannot become markup of the page."""
+    return "data:image/svg+xml;base64," + base64.b64encode(rendered(figure, "svg")).decode()
