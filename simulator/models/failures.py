@@ -56,14 +56,15 @@ _EXCEPTIONS: dict[str, str] = {
     "TimeoutError": "timeout",
     "TimeoutException": "timeout",
     "Timeout": "timeout",
+    "APITimeoutError": "timeout",
     "DeadlineExceeded": "timeout",
-    "ClientPayloadError": "malformed",
+    "ClientPayloadError": "connection",
     "ClientResponseError": "malformed",
     "JSONDecodeError": "malformed",
     "DecodeError": "malformed",
-    "RemoteProtocolError": "malformed",
     "ClientConnectionError": "connection",
     "TransportError": "connection",
+    "APIConnectionError": "connection",
     "EndpointConnectionError": "connection",
     "OSError": "connection",
 }
@@ -118,17 +119,18 @@ def from_http(status: int, headers: Mapping[str, str], body: Any) -> CallFailed:
 
 
 def from_exception(problem: Exception) -> CallFailed:
-    """What an exception of an SDK, of a transport or of a user's own object means, by the first of its causes we know."""
+    """What an exception of an SDK, of a transport or of a user's own object means: the outermost of its causes we know."""
     for one in _chain(problem):
         if isinstance(one, CallFailed):
             return one
         status = _status(one)
         if status is not None:
             return from_http(status, _headers(one), _body(one))
-    detail = f"{type(problem).__name__}: {problem}"[:_DETAIL]
-    ancestry = {kind.__name__ for one in _chain(problem) for kind in type(one).__mro__}
-    cause = next((cause for name, cause in _EXCEPTIONS.items() if name in ancestry), None)
-    return CallFailed(cause or "unexpected", detail, retry=cause is not None)
+        ancestry = {kind.__name__ for kind in type(one).__mro__}
+        cause = next((cause for name, cause in _EXCEPTIONS.items() if name in ancestry), None)
+        if cause is not None:
+            return CallFailed(cause, _named(problem), retry=True)
+    return CallFailed("unexpected", _named(problem))
 
 
 def malformed(what: str) -> CallFailed:
@@ -171,6 +173,10 @@ def _until(date: str, now: float) -> float | None:
     return max(0.0, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now)
 
 
+def _named(problem: Exception) -> str:
+    return f"{type(problem).__name__}: {problem}"[:_DETAIL]
+
+
 def _chain(problem: BaseException) -> Iterator[BaseException]:
     seen: set[int] = set()
     current: BaseException | None = problem
@@ -181,16 +187,13 @@ def _chain(problem: BaseException) -> Iterator[BaseException]:
 
 
 def _status(problem: BaseException) -> int | None:
-    """`status_code` (openai, anthropic, mistral, …), `code` (google), on the exception or on its response."""
+    """`status_code` (openai, anthropic, requests, …), `status` (aiohttp), `code` (google); or inside a response (botocore)."""
     response = getattr(problem, "response", None)
-    if isinstance(response, Mapping):  # botocore
+    if isinstance(response, Mapping):
         status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
         return status if isinstance(status, int) else None
-    found = (
-        getattr(problem, "status_code", None),
-        getattr(response, "status_code", None),
-        getattr(problem, "code", None),
-    )
+    places = ((problem, "status_code"), (response, "status_code"), (problem, "status"), (problem, "code"))
+    found = (getattr(holder, name, None) for holder, name in places)
     return next((int(value) for value in found if isinstance(value, int) and 300 <= value < 600), None)
 
 
