@@ -43,6 +43,9 @@ _FILTER_CODES = frozenset(
     {"content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed"}
 )
 
+#: LangChain's Azure model raises a bare ValueError for a filtered reply, OpenAI's library an exception of its own.
+_FILTERED = re.compile(r"content filter being triggered|rejected by the content filter", re.IGNORECASE)
+
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"})
 _CONTEXT_WORDS = re.compile(
     r"maximum context|context (?:length|window|size)|(?:prompt|input) is too long|too many (?:input )?tokens"
@@ -130,7 +133,8 @@ def from_exception(problem: Exception) -> CallFailed:
         cause = next((cause for name, cause in _EXCEPTIONS.items() if name in ancestry), None)
         if cause is not None:
             return CallFailed(cause, _named(problem), retry=True)
-    return CallFailed("unexpected", _named(problem))
+    cause = "content_filter" if _FILTERED.search(str(problem)) else "unexpected"
+    return CallFailed(cause, _named(problem))
 
 
 def malformed(what: str) -> CallFailed:

@@ -125,6 +125,7 @@ def caused(outer: Exception, inner: Exception) -> Exception:
         (requests.HTTPError("no", response=requests_response(503)), "server", True, 6),
         (caused(RuntimeError("agent"), openai_error(openai.RateLimitError, 429)), "rate_limit", True, 5),
         (CallFailed("auth", stop_run=True), "auth", False, None),
+        (openai.ContentFilterFinishReasonError(), "content_filter", False, None),
         (ZeroDivisionError("a bug"), "unexpected", False, None),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
