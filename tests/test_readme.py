@@ -41,7 +41,7 @@ def test_the_commands_run(server, tmp_path, monkeypatch):
     commands = [line for block in blocks("sh") for line in block.splitlines() if line.strip()]
     assert len(commands) >= 5
     for command in commands:
-        words = shlex.split(command.replace("http://localhost:8000/v1", server.base_url))
+        words = shlex.split(command.replace("http://localhost:8000/v1", server.url))
         assert words[0] == "shardtalk"
         result = CliRunner().invoke(cli, words[1:], standalone_mode=False)
         assert result.exception is None, f"{command}: {result.exception!r}\n{result.output}"

@@ -9,26 +9,29 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from simulator.cli import main
+from tasks.errors import UnknownName
 
 ROOT = Path(__file__).parents[2]
 ANSWER = "fake:text=The answer is 46."  # right for apples-1 with four shards: 11 + 12 + 13 is 36; wrong on purpose
 
 
 @pytest.fixture
-def shardtalk(tmp_path, monkeypatch):
-    """Runs the command as a process would, in a folder of its own; the completed process."""
+def shardtalk(tmp_path, monkeypatch, capfd):
+    """Runs the command in a folder of its own, as a process would; its exit code and what it printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "")
 
-    def call(*arguments, **environment):
-        return subprocess.run(
-            [sys.executable, "-m", "simulator", *map(str, arguments)],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "", **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    def call(*arguments):
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main(list(map(str, arguments)))
+        said = capfd.readouterr()
+        return SimpleNamespace(returncode=left.value.code, stdout=said.out, stderr=said.err)
 
     return call
 
@@ -69,7 +72,7 @@ def test_file_and_flags_make_the_same_experiment(shardtalk, data, tmp_path):
     ("arguments", "said"),
     [
         (["--modes", "snowbal"], "did you mean snowball?"),
-        (["--tasks", "maths"], "did you mean math?"),
+        (["--tasks", "maths"], "did you mean math"),
         (["--assistant", "opnai:gpt"], "did you mean openai"),
         (["--dataset", "missing.jsonl"], "missing.jsonl"),
         (["--user", "llm"], "give --user-model SPEC"),
@@ -114,8 +117,16 @@ def test_a_malformed_dataset_names_file_row_and_field(shardtalk, tmp_path):
     assert "shards[0].text" in done.stderr
 
 
-def test_debug_shows_the_traceback(shardtalk):
-    assert "Traceback" in shardtalk("--debug", "run", "--tasks", "maths", "--assistant", ANSWER, "--out", "r").stderr
+def test_debug_shows_the_traceback():
+    with pytest.raises(UnknownName, match="maths"):
+        main(["--debug", "run", "--tasks", "maths", "--assistant", ANSWER, "--out", "r"])
+
+
+def test_the_module_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "simulator", "--help"], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert "Usage: shardtalk" in done.stdout
 
 
 def test_a_server_that_is_down_stops_the_run_and_all_is_owed(shardtalk, data):
@@ -170,7 +181,7 @@ def test_plan_counts_without_calling(shardtalk, data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_interrupt_saves_and_the_run_resumes(shardtalk, data, tmp_path, number):
+def test_the_first_interrupt_saves_and_the_run_resumes(shardtalk, data, tmp_path, monkeypatch, number):
     (tmp_path / "slow.py").write_text(
         "import asyncio\nfrom langchain_core.runnables import RunnableLambda\n"
         "async def answer(messages):\n    await asyncio.sleep(0.05)\n    return 'Which basket?'\n"
@@ -199,6 +210,8 @@ def test_the_first_interrupt_saves_and_the_run_resumes(shardtalk, data, tmp_path
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "stopped: interrupted" in said
-    done = shardtalk(*command, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.delitem(sys.modules, "slow", raising=False)
+    done = shardtalk(*command)
     assert done.returncode == 0
     assert "80 of 80" in done.stdout

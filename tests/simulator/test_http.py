@@ -7,6 +7,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
+import msgspec
 import pytest
 
 from simulator.engine import run
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 REAL = ROOT.parent / "shared" / "data" / "sharded_gsm8k_698.json"
 MODES = ("full", "concat", "sharded", "recap", "snowball")
 PARTIES = {
+    "dataset": "apples.jsonl",
     "assistant": ("openai:assistant",),
     "user": "llm",
     "user_model": "openai:user",
@@ -26,6 +28,14 @@ PARTIES = {
     "judge_model": "openai:judge",
     "modes": MODES,
 }
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch, make_apples):
+    """A folder of its own, with a dataset of fifty problems."""
+    monkeypatch.chdir(tmp_path)
+    rows = (msgspec.json.encode(make_apples(k, 3 + k % 5)) for k in range(1, 51))
+    (tmp_path / "apples.jsonl").write_bytes(b"\n".join(rows))
 
 
 @pytest.fixture
@@ -38,7 +48,7 @@ def parties(server):
 
 
 def simulate(server, folder, experiment, **means):
-    access = Access(base_url=server.base_url, timeout=20.0)
+    access = Access(base_url=server.url, timeout=20.0)
     outcome = asyncio.run(run(plan(experiment), folder, Means(access={"assistant": access}, **means)))
     with Store(folder) as store:
         return outcome, sorted(store.records(), key=lambda record: record.key)
@@ -104,7 +114,7 @@ def _said(record):
 )
 def test_what_is_no_answer_is_recorded_as_what_it_is(server, loopback, tmp_path, fault, ended, score):
     server.plan = lambda number, body: loopback.FAULTS[fault]()
-    experiment = Experiment(assistant=("openai:assistant",), modes=("full",), limit=1, runs=1)
+    experiment = Experiment(assistant=("openai:assistant",), dataset="apples.jsonl", modes=("full",), limit=1, runs=1)
     _, (record,) = simulate(server, tmp_path / "run", experiment)
     assert (record.ended, record.score) == (ended, score)
 
@@ -112,7 +122,7 @@ def test_what_is_no_answer_is_recorded_as_what_it_is(server, loopback, tmp_path,
 @pytest.mark.parametrize("fault", ["bad_key", "quota", "missing_model"])
 def test_what_no_call_can_get_past_stops_the_run(server, loopback, tmp_path, fault):
     server.plan = lambda number, body: loopback.FAULTS[fault]()
-    experiment = Experiment(assistant=("openai:assistant",), modes=("full",), limit=50, runs=2)
+    experiment = Experiment(assistant=("openai:assistant",), dataset="apples.jsonl", modes=("full",), limit=50, runs=2)
     outcome, _ = simulate(server, tmp_path / "run", experiment, max_concurrency=4)
     assert outcome.stopped
     assert outcome.owed == 100
@@ -144,7 +154,7 @@ def test_workers_elsewhere_store_the_same_records(parties, tmp_path, without_tim
 @pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the real instructions are not here")
 def test_all_real_instructions_in_five_modes_without_a_failure(parties, tmp_path):
-    experiment = Experiment(**PARTIES, dataset=str(REAL), runs=1)
+    experiment = Experiment(**{**PARTIES, "dataset": str(REAL)}, runs=1)
     outcome, records = simulate(parties, tmp_path / "run", experiment)
     assert outcome.complete
     assert not outcome.causes
