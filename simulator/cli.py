@@ -19,6 +19,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("simulator.commands:plan_command", "Say how many conversations, calls, tokens and dollars a run makes."),
     "status": ("simulator.commands:status", "Show how far a run is, also while it runs."),
     "show": ("simulator.commands:show", "List the conversations of a run, or print one."),
+    "rejudge": ("simulator.commands:rejudge", "Judge stored conversations anew, without calling the assistant."),
+    "rescore": ("simulator.commands:rescore", "Score stored answers anew."),
     "report": ("analysis.commands:report", "Print the table of a run and write its figure."),
     "judge-check": ("simulator.judge_check:judge_check", "Compare a judge with the labels recorded in logs."),
     "data": ("tasks.fetch_commands:data", "Fetch published datasets, and find them."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from rich.console import Console
 from rich.table import Table
 
 from simulator import engine
+from simulator.again import Again, again
+from simulator.errors import ExperimentError
 from simulator.estimate import Estimate, estimate
-from simulator.experiment import plan
+from simulator.experiment import named, plan
+from simulator.judge import JUDGES
 from simulator.options import EXPERIMENT, MEANS, RUN, experiment_of, means_of, options
 from simulator.progress import Display
 from simulator.shown import console, print_record, print_records, print_status
@@ -57,6 +61,37 @@ def tell(outcome: engine.Outcome, out: Path, *, quiet: bool = False) -> int:
         click.echo(f"stopped: {outcome.stopped}", err=True)
     click.echo(f"owed: {outcome.owed}; give the same command again to go on", err=True)
     return 130 if outcome.stopped == "interrupted" else 1
+
+
+@click.command()
+@click.argument("run", type=RUN)
+@click.option("--judge", default="llm", show_default=True, metavar="NAME", help="rules, llm or llm-paper.")
+@click.option("--judge-model", metavar="SPEC", help="Model of the judge, and of tasks that a model scores.")
+@options(MEANS)
+def rejudge(run: Path, judge: str, judge_model: str | None, **values: Any) -> int:
+    """Judge and score the conversations of RUN anew, without calling the assistant; the old judgements are kept."""
+    chosen = named(JUDGES, "judge", judge)
+    if chosen.needs_model and judge_model is None:
+        raise ExperimentError(f"--judge {judge} needs a model", fix="give --judge-model SPEC")
+    return _again(run, Again(chosen, judge_model), values)
+
+
+@click.command()
+@click.argument("run", type=RUN)
+@click.option("--judge-model", metavar="SPEC", help="Model of tasks that a model scores.")
+@options(MEANS)
+def rescore(run: Path, judge_model: str | None, **values: Any) -> int:
+    """Score the answers of RUN anew, labels and answers as they are; the old scores are kept."""
+    return _again(run, Again(None, judge_model), values)
+
+
+def _again(run: Path, what: Again, values: dict[str, Any]) -> int:
+    Store(run).close()  # a run must be there: asking for one is no reason to make it
+    stored, failures = asyncio.run(again(run, what, means_of(values)))
+    click.echo(f"{stored} conversations {'scored' if what.judge is None else 'judged'} anew · {run}")
+    for failure, n in Counter(map(str, failures)).most_common(5):
+        click.echo(f"failed: {n} × {failure}", err=True)
+    return 1 if failures else 0
 
 
 @click.command("plan")

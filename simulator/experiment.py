@@ -297,8 +297,8 @@ def _lineage(
         task=task,
         mode=mode,
         interventions=(*mode.interventions, *extra),
-        user=_named(USERS, "user", experiment.user),
-        judge=_named(JUDGES, "judge", experiment.judge),
+        user=named(USERS, "user", experiment.user),
+        judge=named(JUDGES, "judge", experiment.judge),
         names=names,
         sampling=sampling,
         seed=experiment.seed,
@@ -327,10 +327,10 @@ def _models(
     """Model names and sampling by role; a role that calls no model has neither."""
     names = {"assistant": assistant, "intervention": experiment.judge_model or assistant}
     sampling = {"assistant": Options(temperature=temperature, max_tokens=experiment.max_tokens or task.max_tokens)}
-    if _named(USERS, "user", experiment.user).needs_model:
+    if named(USERS, "user", experiment.user).needs_model:
         names["user"] = _required(experiment.user_model, "--user llm", "--user-model")
         sampling["user"] = Options(temperature=user_temperature)
-    if _named(JUDGES, "judge", experiment.judge).needs_model:
+    if named(JUDGES, "judge", experiment.judge).needs_model:
         names["judge"] = _required(experiment.judge_model, f"--judge {experiment.judge}", "--judge-model")
     if experiment.judge_model:
         names["scorer"] = experiment.judge_model
@@ -343,7 +343,8 @@ def _required(model: str | None, wanted_by: str, flag: str) -> str:
     return model
 
 
-def _named(registry: Mapping[str, T], kind: str, name: str) -> T:
+def named(registry: Mapping[str, T], kind: str, name: str) -> T:
+    """What a registry holds under a name. Raises `UnknownName` with the close matches."""
     if name not in registry:
         raise UnknownName(kind, name, registry)
     return registry[name]

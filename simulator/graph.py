@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, TypedDict, cast
 
-import msgspec
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
@@ -23,9 +22,10 @@ from simulator.calls import Caller
 from simulator.conversation import Draft, Given, Reveal, Setting, Speak, State, Step, Talk, unrevealed
 from simulator.errors import Failure
 from simulator.interventions import Generate, Intervention
+from simulator.judging import judge_reply, scored_now
 from simulator.record import Judgement
 from simulator.user import View
-from tasks.nouns import Message, Options, Reply, Score, ScorerFailure
+from tasks.nouns import Message, Options, Reply
 
 #: Rounds of tool calls in one turn; an assistant that still asks for more has lost itself.
 TOOL_ROUNDS = 10
@@ -237,33 +237,18 @@ async def judge(state: Channels, *, runtime: Runtime[Scene]) -> Channels:
 
 
 async def judged(scene: Scene, state: State, draft: Draft) -> Judgement:
-    """Class, answer and score of a reply. In a single-turn mode the class decides nothing (paper, section 3)."""
+    """Class, answer and score of the reply under way."""
     setting = scene.setting
-    task, instance = setting.task, setting.instance
-    judgement = await setting.judge.judge(draft.text, task, instance, scene.line.bound("judge", _site(state)))
-    always = setting.mode.policy.single and not setting.classify_single_turn and not state.closing
-    if always and judgement.answer is None:
-        judgement = msgspec.structs.replace(judgement, answer=await task.extract(draft.text, instance))
-    if not (always or judgement.label == "answer_attempt") or not _scored_now(setting, state, draft):
-        return judgement
-    return msgspec.structs.replace(judgement, score=await _score(scene, state, judgement.answer))
-
-
-def _scored_now(setting: Setting, state: State, draft: Draft) -> bool:
-    if not setting.task.scored_on_last_turn:
-        return True
-    said = {*state.revealed, *draft.revealed}
-    return state.closing or all(shard.id in said for shard in setting.shards)
-
-
-async def _score(scene: Scene, state: State, answer: str | None) -> Score:
-    if answer is None:
-        return Score(0.0, False, "no_answer")
-    ask = scene.line.bound("scorer", _site(state)) if "scorer" in scene.line.endpoints else None
-    try:
-        return await scene.setting.task.score(answer, scene.setting.instance, ask)
-    except ScorerFailure as failure:
-        raise Failure("scorer", "scorer_failure", str(failure)) from failure
+    return await judge_reply(
+        draft.text,
+        setting.task,
+        setting.instance,
+        setting.judge,
+        always=setting.mode.policy.single and not setting.classify_single_turn and not state.closing,
+        scored=scored_now(setting.task, setting.shards, [*state.revealed, *draft.revealed]) or state.closing,
+        ask=scene.line.bound("judge", _site(state)),
+        scorer=scene.line.bound("scorer", _site(state)) if "scorer" in scene.line.endpoints else None,
+    )
 
 
 async def _after_judgement(scene: Scene, state: State, judgement: Judgement) -> None:

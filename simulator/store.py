@@ -322,7 +322,10 @@ class _Finish(_Job, frozen=True):
         turns = [(cursor.lastrowid, *(c.value(t) for c in TURN_COLUMNS)) for t in turn_rows(record)]
         connection.executemany(_INSERT_TURN, turns)
         if record.final:
-            connection.execute("DELETE FROM journal WHERE conversation = ?", (record.key,))
+            # `key~…`: the same conversation, judged again.
+            connection.execute(
+                "DELETE FROM journal WHERE conversation >= ? AND conversation < ?", (record.key, record.key + "\x7f")
+            )
             return
         connection.execute("UPDATE journal SET counted = 1 WHERE conversation = ?", (record.key,))
         if self.forget:

@@ -140,8 +140,8 @@ def finished(
         interventions=tuple(intervention.name for intervention in setting.interventions),
         repeat=setting.repeat,
         assistant=setting.names["assistant"],
-        user=_with_model(setting.user.name, setting.names.get("user")),
-        judge=_with_model(setting.judge.name, setting.names.get("judge")),
+        user=with_model(setting.user.name, setting.names.get("user")),
+        judge=with_model(setting.judge.name, setting.names.get("judge")),
         sampling={role: msgspec.to_builtins(options) for role, options in setting.sampling.items()},
         system=state.system,
         turns=turns,
@@ -155,6 +155,7 @@ def finished(
             "protocol": PROTOCOL,
             "seed": setting.seed,
             "arm": setting.arm,
+            "classify_single_turn": setting.classify_single_turn,
             "prompts": dict(setting.prompts),
             "versions": versions(),
         },
@@ -192,7 +193,8 @@ def _last_turn(turns: tuple[Turn, ...]) -> float | None:
     return judgement.score.value if judgement and judgement.score else 0.0
 
 
-def _with_model(name: str, model: str | None) -> str:
+def with_model(name: str, model: str | None) -> str:
+    """A user's or judge's name as records hold it."""
     return f"{name} {model}" if model else name
 
 
