@@ -99,6 +99,12 @@ def similarity(one: Content, other: Content, opening: Content = frozenset()) -> 
     return _weight(one & other, opening) / either if either else 0.0
 
 
+def coverage(part: Content, whole: Content, opening: Content = frozenset()) -> float:
+    """How much of `part` is in `whole`, in [0, 1], weighted as above; 1 for an empty part."""
+    weight = _weight(part, opening)
+    return _weight(part & whole, opening) / weight if weight else 1.0
+
+
 def _weight(items: Content, opening: Content) -> float:
     return sum(
         (NUMBER_WEIGHT if isinstance(item, Fraction) else 1.0) * (OPENING_WEIGHT if item in opening else 1.0)

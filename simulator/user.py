@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 import msgspec
 
 from simulator import guard
+from simulator.draft import NOTHING, Draft, chosen, longest, was_asked
 from simulator.structured import Malformed, field, read_object
 from tasks.nouns import Ask, Instance, Message, Options, Reply, Shard
 from tasks.prompts import prompt
@@ -78,30 +79,28 @@ class VerbatimUser:
 class LlmUser:
     """The paper's user: a model picks one untold shard and says it in other words, watched by the guard.
 
-    It is shown what the paper's user is shown, no more of it than it needs: what the user said, the assistant's last reply
-    (a long one without its middle), and the shards still untold. A draft the guard objects to is asked for again with the
-    objections; after that the shard is said as written.
+    It is shown what the paper's user is shown, no more of it than it needs: what the user said, the end of the assistant's
+    last reply, and the shards still untold. A draft the guard objects to is asked for again with the objections, for the
+    same shard; after that the shard is said as written.
     """
 
     name: ClassVar[str] = "llm"
     needs_model: ClassVar[bool] = True
-    prompts: ClassVar[tuple[str, ...]] = ("user", "user-turn", "user-again")
+    prompts: ClassVar[tuple[str, ...]] = ("user", "user-example", "user-example-answer", "user-turn", "user-again")
 
     async def speak(self, view: View, ask: Ask) -> Utterance:
-        opening = [Message("system", prompt("simulator", "user").fill()), Message("user", _turn(view))]
-        messages, options = opening, Options(schema=_schema(view))
+        asked, tellable = _turn(view), view.unrevealed
         shard = view.unrevealed[0]
         violations: list[str] = []
         for _ in range(DRAFTS):
-            reply = await ask(messages, options)
+            reply = await ask(_messages(asked), Options(schema=_schema(view, tellable)))
             draft, objections = read_draft(reply, view)
             if draft and not objections:
-                revealed = draft.shard.id if draft.shard else None
-                return Utterance(draft.text, revealed, self.name, tuple(violations))
+                return Utterance(draft.text, draft.shard.id if draft.shard else None, self.name, tuple(violations))
             if draft and draft.shard:
                 shard = draft.shard
             violations += objections
-            messages = [*opening, *_again(reply, objections)]
+            asked, tellable = _again(shard, objections), (shard,)
         return Utterance(shard.text, shard.id, "fallback", tuple(violations))
 
 
@@ -109,61 +108,68 @@ USERS: dict[str, User] = {"verbatim": VerbatimUser(), "llm": LlmUser()}
 
 #: How many drafts a model may write for one turn.
 DRAFTS = 2
-#: A longer reply is shown without its middle: what it asks for stands at its end, what it is about at its start.
-HEAD, TAIL = 300, 700
+#: How much of the assistant's reply the user is shown (characters): what it asks for stands at its end.
+REPLY_END = 600
 
 
 # -- what is asked ------------------------------------------------------------------------------------------------
+
+
+def _messages(asked: str) -> list[Message]:
+    """The constant part first, so that a provider can cache it; the example is a turn of its own, which weak models need."""
+    system, example, answer = (
+        prompt("simulator", name).fill() for name in ("user", "user-example", "user-example-answer")
+    )
+    return [Message("system", system), Message("user", example), Message("assistant", answer), Message("user", asked)]
 
 
 def _turn(view: View) -> str:
     replies = [message.content for message in view.said if message.role == "assistant"]
     return prompt("simulator", "user-turn").fill(
         said="\n".join(f"- {message.content}" for message in view.said if message.role == "user"),
-        reply=shortened(replies[-1]) if replies else "",
-        untold="\n".join(f"{shard.id}: {shard.text}" for shard in view.unrevealed),
+        reply=replies[-1].strip()[-REPLY_END:] if replies else "",
+        untold="\n".join(map(_listed, view.unrevealed)),
     )
 
 
-def shortened(text: str) -> str:
-    """A long text without its middle."""
-    return text if len(text) <= HEAD + TAIL + 20 else f"{text[:HEAD].rstrip()}\n[…]\n{text[-TAIL:].lstrip()}"
+def _again(shard: Shard, objections: Sequence[str]) -> str:
+    """The second request shows neither the conversation nor the refused draft: a weak model would copy from them again."""
+    why = "\n".join(f"- {guard.advice(objection)}" for objection in objections)
+    return prompt("simulator", "user-again").fill(untold=_listed(shard), objections=why)
 
 
-def _schema(view: View) -> dict[str, Any]:
+def _listed(shard: Shard) -> str:
+    return f"{shard.id}: {shard.text}"
+
+
+def _schema(view: View, tellable: Sequence[Shard]) -> dict[str, Any]:
     """The id comes first, so that a small model settles on a fact before it writes; it can only be one that may be told."""
-    nothing = [guard.NOTHING] if guard.was_asked(view.said) else []
-    longest = max(len(shard.text) for shard in view.unrevealed)
+    nothing = [NOTHING] if len(tellable) > 1 and was_asked(view.said) else []
+    most = max(len(shard.text) for shard in tellable)
     fields = {
-        "shard_id": {"enum": [*(shard.id for shard in view.unrevealed), *nothing]},
-        "response": {"type": "string", "maxLength": guard.longest(longest)},
+        "shard_id": {"enum": [*(shard.id for shard in tellable), *nothing]},
+        "response": {"type": "string", "maxLength": longest(most)},
     }
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-
-
-def _again(reply: Reply, objections: Sequence[str]) -> list[Message]:
-    why = "\n".join(f"- {guard.advice(objection)}" for objection in objections)
-    asked = prompt("simulator", "user-again").fill(objections=why)
-    return [Message("assistant", reply.text[:500] or "(nothing)"), Message("user", asked)]
 
 
 # -- what is read -------------------------------------------------------------------------------------------------
 
 
-def read_draft(reply: Reply, view: View) -> tuple[guard.Draft | None, tuple[str, ...]]:
+def read_draft(reply: Reply, view: View) -> tuple[Draft | None, tuple[str, ...]]:
     """What a model wants the user to say, and what speaks against it; no draft if it cannot be read."""
     try:
         told = read_object(reply.text, reply.finish)
         shard_id, text = field(told, "shard_id"), field(told, "response")
         if not isinstance(text, str):
             raise Malformed("no_value", 'The field "response" is a text.')
-        shard = guard.chosen(shard_id, view.unrevealed)
+        shard = chosen(shard_id, view.unrevealed)
     except Malformed as malformed:
         return None, (f"malformed: {malformed}",)
     except LookupError:
         return None, (f"unknown_id: {shard_id}",)
     target = view.instance.target
-    draft = guard.Draft(
+    draft = Draft(
         text=text.strip(),
         shard=shard,
         others=tuple(other for other in view.unrevealed if other is not shard),

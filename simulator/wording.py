@@ -258,18 +258,18 @@ def _begins_sentence(before: str) -> bool:
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|cant|dont|doesnt|isnt|wont|except|excluding|unless)\b|n't\b"
 )
-_BOUND = re.compile(
+_NO_DENIAL = re.compile(
     r"\b(?:no|not) (?:more|less|fewer|later|earlier|longer|greater|smaller|higher|lower) than\b|\bnot only\b"
-    r"|\b(?:don't|do not|not) (?:forget|worry)\b|\bno problem\b"
+    r"|\b(?:don't|do not|not) (?:forget|worry)\b|\bno problem\b|\bi (?:don't|do not) (?:know|think|remember)\b"
 )
 _ALSO_NEGATES = re.compile(
     r"\b(?:avoid|exclud|omit|skip|ignor|lack|zero|instead|rather than|refrain|forbid|fail|un\w{4,}|free of|other than)"
 )
 
 
-def negates(text: str) -> bool:
-    """Whether a text denies something; a bound like `no more than 5` denies nothing."""
-    return bool(_NEGATION.search(_BOUND.sub("", plain(text).lower())))
+def denies(text: str) -> bool:
+    """Whether a text denies something; `no more than 5`, `don't forget` and `I don't know` deny nothing."""
+    return bool(_NEGATION.search(_NO_DENIAL.sub("", plain(text).lower())))
 
 
 def may_negate(text: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tasks.call_match import as_tool, faults
 from tasks.calls import Unreadable, read_calls
+from tasks.classify import classify_reply
 from tasks.errands import generate
 from tasks.nouns import Ask, Instance, Score, Shard, TurnClass
 from tasks.prompts import prompt
@@ -93,7 +94,7 @@ class ActionsTask(Task):
 
     async def classify(self, reply: str, instance: Instance) -> TurnClass:
         """By the generic rules, given whether the reply has a function call."""
-        raise NotImplementedError
+        return classify_reply(reply, has_answer=await self.extract(reply, instance) is not None)
 
     async def extract(self, reply: str, instance: Instance) -> str | None:
         """The whole reply, if a function call is in it."""

@@ -91,11 +91,19 @@ _BOLD_NUMBER = re.compile(r"\*\*[^*]*\d[^*]*\*\*")
 _FINISHED = re.compile(r"[.!)*}$\d%]\s*\Z")
 
 
+_LEAD = re.compile(r"\b(?:provide|tell|know|need|share|missing|unknown)\b.*:[*_ ]*$", re.IGNORECASE)
+_POINT = re.compile(r"\s*(?:[-*•]|\d+[.)])\s")
+
+
 def _asked(text: str) -> int:
-    """How many things a reply asks of the user: its questions, or the points of a list it wants to have."""
-    questions = len(re.findall(r"\?(?=\W|$)", text))
-    wanted = len(re.findall(r"^\s*(?:[-*•]|\d+[.)])\s", text, re.MULTILINE)) if _ASKS.search(text) else 0
-    return max(questions, wanted, 1 if _ASKS.search(text) else 0)
+    """How many things a reply asks of the user: its questions, or the points of a list of what it wants to know."""
+    points = 0
+    listing = False
+    for line in filter(str.strip, text.splitlines()):
+        is_point = bool(_POINT.match(line))
+        points += listing and is_point
+        listing = (listing and is_point) or bool(_LEAD.search(line))
+    return max(text.count("?"), points, 1 if _ASKS.search(text) else 0)
 
 
 def _puts_off(text: str) -> bool:

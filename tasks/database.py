@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from tasks.classify import classify_reply
 from tasks.nouns import Ask, Instance, Score, ScorerFailure, Shard, TurnClass
 from tasks.off_loop import off_loop
 from tasks.prompts import prompt
@@ -100,7 +101,7 @@ class DatabaseTask(Task):
 
     async def classify(self, reply: str, instance: Instance) -> TurnClass:
         """By the generic rules, given whether the reply has a query."""
-        raise NotImplementedError
+        return classify_reply(reply, has_answer=await self.extract(reply, instance) is not None)
 
     async def extract(self, reply: str, instance: Instance) -> str | None:
         """The last query of the reply, as written there."""

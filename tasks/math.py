@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tasks.classify import classify_reply
 from tasks.families import generate
 from tasks.nouns import Ask, Instance, Score, Shard, TurnClass
 from tasks.numbers import equal, find_answer, parse
@@ -67,8 +68,9 @@ class MathTask(Task):
     # -- answers --------------------------------------------------------------------------------------------------
 
     async def classify(self, reply: str, instance: Instance) -> TurnClass:
-        """By the generic rules, given whether the reply has a number that could be its answer."""
-        raise NotImplementedError
+        """By the generic rules, given the number that could be its answer."""
+        number = find_answer(reply)
+        return classify_reply(reply, has_answer=number is not None, stated=number)
 
     async def extract(self, reply: str, instance: Instance) -> str | None:
         """The number the reply gives as its answer, as written there."""
