@@ -11,6 +11,7 @@ from tasks.rows import PUBLISHED_NAMES
 from tasks.summary import SummaryTask
 from tasks.task import Task
 from tasks.translation import TranslationTask
+from tasks.travel.problems import TRAVEL_TASKS
 
 TASKS: dict[str, type[Task]] = {
     "database": DatabaseTask,
@@ -19,6 +20,7 @@ TASKS: dict[str, type[Task]] = {
     "data2text": Data2TextTask,
     "summary": SummaryTask,
     "translation": TranslationTask,
+    **TRAVEL_TASKS,
 }
 
 
