@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import re
 import secrets
 import threading
@@ -42,6 +43,9 @@ PACKAGED = {
 
 #: Prompts that differ from an earlier one only at their end are read from there on; MiB of memory kept for that.
 _CACHE_MIB = 512
+#: How long llama.cpp's threads spin while they wait for each other. By default for so long that one more busy process on
+#: the machine slows them down twentyfold; sleeping early costs little.
+_SPINS = 100
 _SETTINGS = re.compile(r",(context|slots|threads)=(\d+)")
 _GGUF = b"GGUF"
 
@@ -168,6 +172,7 @@ def _release(weights: Weights) -> None:
 
 
 def _start(weights: Weights, key: str) -> Any:
+    os.environ.setdefault("GOMP_SPINCOUNT", str(_SPINS))  # read once, when the library is loaded
     xllamacpp: Any = importlib.import_module("xllamacpp")  # has no types
     wanted = xllamacpp.CommonParams()
     wanted.model.path = str(weights.path)

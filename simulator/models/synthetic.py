@@ -24,7 +24,6 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from scipy.stats import binom
 
 from simulator.errors import CallFailed, ModelError
 from simulator.models import prices
@@ -68,7 +67,9 @@ def expected(traits: Traits, runs: int, *, multi: bool = False) -> Expected:
     aptitude, unreliability = traits.shares(multi)
     solid = aptitude - unreliability
     successes = np.arange(runs + 1)
-    chance = binom.pmf(successes, runs, traits.luck)
+    chance = np.ones(1)
+    for _ in range(runs):
+        chance = np.convolve(chance, [1 - traits.luck, traits.luck])  # ends as the binomial distribution
     outcomes = (np.arange(runs) >= runs - successes[:, None]).astype(float)  # row k: k successes, sorted
     low, high = (np.percentile(outcomes, q, axis=1) @ chance for q in (10, 90))
     return Expected(
