@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
-import pandas as pd
 from rich.console import Console
 
 from analysis import drawing, exchange, figures, intervals, labelling, render
 from analysis.frames import conversations
+from analysis.page import page
 from analysis.report import Report
 from analysis.report import report as make_report
+from analysis.sections import labelled, sections
 from simulator.errors import StoreError
 from simulator.store import Store
 
@@ -23,18 +27,38 @@ FORMATS = {"json": render.as_json, "csv": render.csv, "md": render.markdown}
 @click.option("--json", "form", flag_value="json", help="Print JSON instead of a table; scores 0 to 1.")
 @click.option("--csv", "form", flag_value="csv", help="Print CSV instead of a table; scores 0 to 1.")
 @click.option("--md", "form", flag_value="md", help="Print Markdown instead of a table.")
+@click.option("--html", "form", flag_value="html", help="Write one page with all tables, figures and failure modes.")
+@click.option("--against", metavar="MODE", help="Mode that others are compared with.  [default: full]")
+@click.option(
+    "--labels", "sheet", type=click.Path(path_type=Path), help="Filled sheet of `shardtalk label`: correct the judge."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
 @click.option(
     "--resamples", type=click.IntRange(100), default=intervals.RESAMPLES, show_default=True, help="Bootstrap resamples."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the figure.  [default: RUN]")
-def report(run: Path, form: str | None, seed: int, resamples: int, out: Path | None) -> None:
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for figure and page.  [default: RUN]")
+def report(run: Path, form: str | None, sheet: Path | None, out: Path | None, seed: int, **options: Any) -> None:
     """Print aptitude and unreliability of RUN, with intervals, and draw them.
 
     One row a task, mode and assistant: instances, runs of each (N), mean score P̄, aptitude A90, unreliability U90_10 with
     95 % intervals, what was not scored, effort and cost. The figure goes to RUN.
     """
-    show(make_report(run, seed=seed, resamples=resamples), form, out or folder(run))
+    labels = labelling.labels(sheet) if sheet else None
+    with Store(run) as store:
+        made = make_report(store, seed=seed, labels=labels, **options)
+        if form == "html":
+            _write_page(store, made, seed, out or folder(run))
+        else:
+            show(made, form, out or folder(run))
+
+
+def _write_page(store: Store, made: Report, seed: int, out: Path) -> None:
+    text = page(made, sections(store, made, seed=seed))
+    with _writable():
+        out.mkdir(parents=True, exist_ok=True)
+        path = out / "report.html"
+        path.write_text(text, encoding="utf-8")
+    click.echo(f"report: {path}")
 
 
 @click.command()
@@ -112,24 +136,23 @@ def show(made: Report, form: str | None, out: Path) -> None:
 
 
 def draw(made: Report, out: Path) -> list[Path]:
-    """Writes the figure of a report as PNG and SVG. Raises `StoreError` where nothing can be written."""
-    measured = made.table[made.table["mean"].notna()]
+    """Writes the figure of a report as PNG and SVG; none where nothing is scored. Raises `StoreError` where it cannot."""
+    measured = labelled(made)
     if measured.empty:
         return []
-    try:
+    with _writable():
         out.mkdir(parents=True, exist_ok=True)
-        return drawing.save(figures.box(_labelled(measured, made.by)), out / "modes")
+        return drawing.save(figures.box(measured), out / "modes")
+
+
+@contextmanager
+def _writable() -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise StoreError("the figure cannot be written", got=str(error), fix="give a folder with --out") from error
+        raise StoreError("nothing can be written there", got=str(error), fix="give a folder with --out") from error
 
 
 def folder(run: Path) -> Path:
     """The folder of a run that was named by its folder or by its store file."""
     return run.parent if run.suffix == ".sqlite" else run
-
-
-def _labelled(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """What differs within a task × mode × assistant becomes part of the mode's name."""
-    extra = [name for name in by if name not in ("task", "mode", "assistant")]
-    names = [" ".join(map(str, row)) for row in table[["mode", *extra]].itertuples(index=False)]
-    return table.assign(mode=names)

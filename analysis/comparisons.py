@@ -17,7 +17,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis import intervals
-from analysis.errors import AnalysisError
+from analysis.errors import AnalysisError, NothingShared
 from analysis.measures import Floats, common_runs, group_codes, grouping, per_instance, scored
 
 #: Measures of an instance that are not means of its runs.
@@ -92,7 +92,7 @@ def paired(
         rows.append(dict(zip(by, labels, strict=True)) | _difference(group.to_numpy(dtype=np.float64), rng, resamples))
     table = pd.DataFrame(rows).assign(a=a, b=b, measure=measure)
     if not table["instances"].any():
-        raise AnalysisError(
+        raise NothingShared(
             "the two arms have no instance in common", got=f"{a} and {b}", fix="run both on the same instances"
         )
     known = table["p"].notna()
@@ -116,7 +116,7 @@ def mcnemar_runs(
         [a, b]
     ].dropna()
     if wide.empty:
-        raise AnalysisError("the two arms have no run of an instance in common", got=f"{a} and {b}")
+        raise NothingShared("the two arms have no run of an instance in common", got=f"{a} and {b}")
     rows = []
     for labels, group in wide.groupby(level=list(by), sort=False, dropna=False) if by else [((), wide)]:
         right, other = (group[arm].to_numpy() == 1 for arm in (a, b))

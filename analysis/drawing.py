@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -21,6 +22,25 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, FAINT = "#333333", "#DDDDDD"
 SMALL = 8
+#: Characters of a name in a figure.
+LONGEST = 32
+
+
+def named(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with texts as a figure can hold them: long ones without their middle, and no `$`, which would be mathematics.
+
+    Names that would become equal stay long.
+    """
+    texts = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
+    return table.assign(**{str(name): table[name].map(_shortened(table[name])) for name in texts})
+
+
+def _shortened(names: pd.Series) -> dict[Any, str]:
+    """Every name, and how it is shown."""
+    whole = [name for name in dict.fromkeys(names) if isinstance(name, str)]
+    short = [name if len(name) <= LONGEST else f"{name[: LONGEST // 2]}…{name[-LONGEST // 2 + 1 :]}" for name in whole]
+    shown = short if len(set(short)) == len(whole) else whole
+    return {name: text.replace("$", r"\$") for name, text in zip(whole, shown, strict=True)}
 
 
 def style(at: int) -> dict[str, Any]:
@@ -30,8 +50,8 @@ def style(at: int) -> dict[str, Any]:
 
 def panels(n: int, width: float, height: float, *, across: int = 4, share: str = "y") -> tuple[Figure, list[Axes]]:
     """A figure of `n` panels, each `width` × `height` inches, at most `across` in a row; `share`: `x`, `y`, `xy` or nothing."""
-    columns = max(1, min(n, across, int(14 / width) or 1))
-    rows = max(1, math.ceil(n / columns))
+    rows = max(1, math.ceil(n / max(1, min(across, int(14 / width)))))
+    columns = max(1, math.ceil(n / rows))
     figure = Figure(figsize=(max(3.2, width * columns), height * rows), layout="constrained")
     grid = figure.subplots(rows, columns, sharex="x" in share, sharey="y" in share, squeeze=False).ravel()
     for at, axis in enumerate(grid):

@@ -14,54 +14,63 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
-from analysis.drawing import COLOURS, INK, SMALL, legend, panels, plain, style, title
+from analysis.drawing import COLOURS, INK, legend, named, panels, plain, style, title
 from tasks.nouns import TURN_CLASSES
+
+#: Points that rest on fewer conversations than this are drawn hollow, or not at all.
+FEW = 10
 
 
 def box(table: pd.DataFrame) -> Figure:
     """Per task and assistant one box a mode, from p10 to A90 (means over instances) with the mean and its limits inside.
 
     The paper's figure 6a. `table`: `task`, `mode`, `assistant`, `p10`, `mean`, `aptitude`, and `mean_low`, `mean_high` where
-    they exist.
+    they exist. One assistant: modes are named below their boxes; several: below each group its assistant, modes in a legend.
     """
-    tasks, modes, assistants = (_values(table, name) for name in ("task", "mode", "assistant"))
-    figure, axes = panels(len(tasks), width=1.3 + 0.45 * len(modes) * len(assistants), height=3.3)
+    table = named(table)
+    modes, several = _values(table, "mode"), table["assistant"].nunique() > 1
+    widest = max(len(rows) + 0.8 * rows["assistant"].nunique() for _, rows in _parts(table, "task"))
+    figure, axes = panels(len(_values(table, "task")), width=1.2 + 0.36 * widest, height=3.4)
     for axis, (task, rows) in zip(axes, _parts(table, "task"), strict=True):
-        for row in rows.to_dict("records"):
-            m, a = modes.index(row["mode"]), assistants.index(row["assistant"])
-            _box(axis, a * (len(modes) + 1) + m, row, m)
-        _name_groups(axis, modes, assistants)
-        title(axis, task, pad=18)
+        at, ticks = 0.0, []
+        for assistant, group in _parts(rows, "assistant"):
+            places = [at + k for k in range(len(group))]
+            for x, row in zip(places, group.to_dict("records"), strict=True):
+                _box(axis, x, row, modes.index(row["mode"]))
+            ticks += (
+                [(sum(places) / len(places), assistant)] if several else list(zip(places, group["mode"], strict=True))
+            )
+            at = places[-1] + 1.8
+        axis.set_xticks(
+            [x for x, _ in ticks], [name for _, name in ticks], rotation=35, ha="right", rotation_mode="anchor"
+        )
+        title(axis, task if several else f"{task} · {rows['assistant'].iloc[0]}")
         axis.set_ylim(-3, 103)
     axes[0].set_ylabel("score: p10, mean, A90")
+    if several:
+        _mode_legend(figure, axes[0], modes)
     return figure
 
 
 def scatter(table: pd.DataFrame) -> Figure:
-    """Aptitude against unreliability: one path an assistant through its modes; far right and low is good.
+    """Aptitude against unreliability; far right and low is good. Grey lines join an assistant's first mode with its others.
 
     `table`: `task`, `mode`, `assistant`, `aptitude`, `unreliability`.
     """
+    table = named(table)
     modes = _values(table, "mode")
     figure, axes = panels(len(_values(table, "task")), width=3.6, height=3.6, share="xy")
     for axis, (task, rows) in zip(axes, _parts(table, "task"), strict=True):
-        for assistant, path in _parts(rows, "assistant"):
-            x, y = 100 * path["aptitude"], 100 * path["unreliability"]
-            axis.plot(x, y, color="#BBBBBB", linewidth=1, zorder=1)
-            axis.annotate(
-                assistant, (x.iloc[-1], y.iloc[-1]), (5, 4), textcoords="offset points", fontsize=6.5, color=INK
-            )
-            for row, at_x, at_y in zip(path.to_dict("records"), x, y, strict=True):
-                m = modes.index(row["mode"])
-                axis.plot(at_x, at_y, **style(m), markeredgecolor=INK, markersize=6, linestyle="")
-        for m, mode in enumerate(modes):
-            axis.plot([], [], **style(m), markeredgecolor=INK, linestyle="", label=mode)
+        for assistant, group in _parts(rows, "assistant"):
+            points = list(zip(100 * group["aptitude"], 100 * group["unreliability"], group["mode"], strict=True))
+            _star(axis, points, modes, str(assistant), 100)
         axis.set(xlim=(-3, 103), ylim=(-3, 103), xlabel="aptitude A90")
         title(axis, task)
         plain(axis, grid="both")
     axes[0].set_ylabel("unreliability U90_10")
-    legend(figure, axes[0], columns=5)
+    _mode_legend(figure, axes[0], modes)
     return figure
 
 
@@ -70,6 +79,7 @@ def gradual(table: pd.DataFrame) -> Figure:
 
     `table`: `assistant`, `pieces`, `p10`, `mean`, `aptitude`.
     """
+    table = named(table)
     figure, axes = panels(len(_values(table, "assistant")), width=3.4, height=3.0)
     for axis, (assistant, rows) in zip(axes, _parts(table, "assistant"), strict=True):
         rows = rows.sort_values("pieces")
@@ -88,23 +98,22 @@ def gradual(table: pd.DataFrame) -> Figure:
 def classes(table: pd.DataFrame) -> Figure:
     """What kinds of replies are given at which turn, as areas. `table`: `failure_modes.class_rates`.
 
-    The line says how many replies a turn still has, on the scale of the first: a late turn's areas may rest on few.
+    The black line says how many replies a turn still has, on the scale of the first. Turns with fewer than `FEW` replies are
+    not drawn, as long as there are others.
     """
+    table = named(table)
     figure, axes = _grid(table, ["task", "mode", "assistant"], width=3.4, height=2.8)
     for axis, rows in axes:
+        rows = _enough(rows, "replies")
         x = rows["turn"].astype(float).to_numpy()
+        if len(x) == 1:  # an area needs two turns
+            x, rows = np.array([x[0] - 0.4, x[0] + 0.4]), pd.concat([rows, rows])
         shares = [100 * rows[name].to_numpy(float) for name in TURN_CLASSES]
-        if len(x) > 1:
-            axis.stackplot(x, shares, colors=_CLASS_COLOURS, labels=TURN_CLASSES, linewidth=0.3, edgecolor="white")
-            axis.set_xlim(x.min(), x.max())
-        else:
-            bottoms = np.cumsum([np.zeros(1), *shares[:-1]], axis=0)
-            for share, bottom, colour, name in zip(shares, bottoms, _CLASS_COLOURS, TURN_CLASSES, strict=True):
-                axis.bar(x, share, bottom=bottom, color=colour, width=0.5, label=name)
+        axis.stackplot(x, shares, colors=_CLASS_COLOURS, labels=TURN_CLASSES, linewidth=0.4, edgecolor="white")
         axis.plot(
-            x, 100 * rows["replies"] / rows["replies"].iloc[0], color="black", linewidth=1.4, label="replies left"
+            x, 100 * rows["replies"] / rows["replies"].iloc[0], color="black", linewidth=1.2, label="replies left"
         )
-        axis.set(ylim=(0, 100), xlabel="turn", xticks=_ticks(x))
+        axis.set(xlim=(x.min(), x.max()), ylim=(0, 100), xlabel="turn", xticks=_ticks(rows["turn"].to_numpy(float)))
     axes[0][0].set_ylabel("% of replies")
     legend(figure, axes[0][0])
     return figure
@@ -112,6 +121,7 @@ def classes(table: pd.DataFrame) -> Figure:
 
 def attempts(table: pd.DataFrame) -> Figure:
     """Score by when the first attempt was made, on both clocks. `table`: `failure_modes.premature_attempts`."""
+    table = named(table)
     clocks = {"turns": "fifth of the conversation's turns", "shards": "fifth of the shards revealed"}
     figure, axes = panels(len(clocks), width=3.6, height=3.2)
     placed = table[table["fifth"] > 0]
@@ -125,26 +135,24 @@ def attempts(table: pd.DataFrame) -> Figure:
 
 
 def bloat(table: pd.DataFrame) -> Figure:
-    """Length of answers by attempt; modes with a single attempt are dashed lines. `table`: `failure_modes.answer_bloat`."""
-    figure, axes = _grid(table, ["task", "assistant"], width=3.4, height=3.0)
+    """Length of answers by attempt; modes with a single attempt are dashed lines. `table`: `failure_modes.answer_bloat`.
+
+    Attempts that fewer than `FEW` conversations made are not drawn, as long as there are others.
+    """
+    table = named(table)
+    figure, axes = _grid(table, ["task", "assistant"], width=3.4, height=3.0, share="")
     modes = _values(table, "mode")
     for axis, rows in axes:
-        for mode, line in _parts(rows, "mode"):
-            m = modes.index(mode)
+        lines = [(mode, _enough(line, "attempts")) for mode, line in _parts(rows, "mode")]
+        for mode, line in lines:
+            look = style(modes.index(mode))
             if len(line) == 1:
-                axis.axhline(
-                    line["chars"].item(),
-                    color=style(m)["color"],
-                    linestyle="--",
-                    linewidth=1,
-                    label=f"{mode} (one attempt)",
-                )
+                label = f"{mode} (one attempt)"
+                axis.axhline(line["chars"].item(), color=look["color"], linestyle="--", linewidth=1, label=label)
             else:
-                axis.plot(
-                    line["attempt"].astype(float), line["chars"], **style(m), markersize=4, linewidth=1.2, label=mode
-                )
-        axis.set(xlabel="attempt", xticks=_ticks(rows["attempt"].to_numpy(float)))
-        axis.set_ylim(bottom=0)
+                axis.plot(line["attempt"].astype(float), line["chars"], **look, markersize=4, linewidth=1.2, label=mode)
+        drawn = np.concatenate([line["attempt"].to_numpy(float) for _, line in lines])
+        axis.set(xlabel="attempt", ylim=(0, None), xticks=_ticks(drawn))
     axes[0][0].set_ylabel("characters of the answer")
     legend(figure, axes[0][0])
     return figure
@@ -152,6 +160,7 @@ def bloat(table: pd.DataFrame) -> Figure:
 
 def verbosity(table: pd.DataFrame) -> Figure:
     """Score by length of replies, from the shortest fifth of an instance's runs to the longest. `table`: its namesake."""
+    table = named(table)
     figure, axes = panels(1, width=4.2, height=3.2)
     _lines(axes[0], table, "quintile", "score", 100)
     axes[0].set(
@@ -164,6 +173,7 @@ def verbosity(table: pd.DataFrame) -> Figure:
 
 def middle(table: pd.DataFrame) -> Figure:
     """Where the citations of a turn's summary come from, in per cent of them. `table`: `failure_modes.middle_turns`."""
+    table = named(table)
     figure, axes = _grid(table, ["task", "mode", "assistant"], width=3.6, height=3.2, share="")
     for axis, rows in axes:
         last = int(rows["turn"].max())
@@ -192,28 +202,24 @@ def middle(table: pd.DataFrame) -> Figure:
 
 def cost(table: pd.DataFrame) -> Figure:
     """What a conversation costs against what it scores. `table`: `task`, `mode`, `assistant`, `mean`, its limits, and
-    `cost_each` (US dollars a conversation); unpriced rows are left out.
+    `cost_each` (US dollars a conversation); unpriced rows are left out. Grey lines as in `scatter`.
     """
+    table = named(table)
     priced = table[table["cost_each"].notna()]
     modes = _values(priced, "mode")
     figure, axes = panels(max(1, len(_values(priced, "task"))), width=3.6, height=3.2)
     for axis, (task, rows) in zip(axes, _parts(priced, "task"), strict=False):
-        for row in rows.to_dict("records"):
-            m = modes.index(row["mode"])
-            _whisker(axis, row["cost_each"], row)
-            axis.plot(row["cost_each"], 100 * row["mean"], **style(m), markeredgecolor=INK, markersize=6, linestyle="")
-            if rows["assistant"].nunique() > 1:
-                at = (row["cost_each"], 100 * row["mean"])
-                axis.annotate(row["assistant"], at, (5, -8), textcoords="offset points", fontsize=6.5, color=INK)
-        for m, mode in enumerate(modes):
-            axis.plot([], [], **style(m), markeredgecolor=INK, linestyle="", label=mode)
-        axis.set(ylim=(-3, 103), xlabel="US dollars a conversation")
-        axis.set_xlim(left=0)
-        axis.ticklabel_format(axis="x", style="plain", useOffset=False)
-        axis.margins(x=0.12)
+        most = max(rows["cost_each"].max(), 1e-9)
+        for assistant, group in _parts(rows, "assistant"):
+            for row in group.to_dict("records"):
+                _whisker(axis, row["cost_each"], row)
+            points = list(zip(group["cost_each"], 100 * group["mean"], group["mode"], strict=True))
+            _star(axis, points, modes, str(assistant), most)
+        axis.set(xlim=(0, 1.12 * most), ylim=(-3, 103), xlabel="US dollars a conversation")
+        axis.locator_params(axis="x", nbins=4)
         title(axis, task)
     axes[0].set_ylabel("mean score")
-    legend(figure, axes[0], columns=5)
+    _mode_legend(figure, axes[0], modes)
     return figure
 
 
@@ -222,6 +228,7 @@ def differences(table: pd.DataFrame) -> Figure:
 
     `table`: `comparisons.paired`.
     """
+    table = named(table)
     shown = table[table["difference"].notna()]
     figure, axes = panels(1, width=6.4, height=0.9 + 0.32 * max(2, len(shown)))
     axis = axes[0]
@@ -262,8 +269,8 @@ def power(table: pd.DataFrame) -> Figure:
 
 # -- parts -----------------------------------------------------------------------------------------------------------------
 
-#: The seven classes in the order of `TURN_CLASSES`: attempts strong, talk about the task in blue and green, the rest pale.
-_CLASS_COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#009E73", "#F0E442", "#999999", "#DDDDDD")
+#: The seven classes in the order of `TURN_CLASSES`: light tints of our colours, since areas take much ink.
+_CLASS_COLOURS = ("#E9A06A", "#3F8FC4", "#9CCFEE", "#5DBB97", "#F3EA8A", "#AAAAAA", "#DDDDDD")
 _SHADES = LinearSegmentedColormap.from_list("shades", ["#FFFFFF", COLOURS[0]])
 
 
@@ -288,12 +295,54 @@ def _grid(
 
 
 def _lines(axis: Axes, table: pd.DataFrame, x: str, y: str, scale: float) -> None:
-    """One line for each combination of task, mode and assistant, named by what differs."""
+    """One line for each combination of task, mode and assistant, named by what differs; hollow where it rests on few."""
     names = ["task", "mode", "assistant"]
     differing = [name for name in names if table[name].nunique() > 1] or ["mode"]
     for at, (_, rows) in enumerate(table.groupby(names, sort=False, dropna=False, observed=True)):
-        label = " · ".join(str(rows[name].iloc[0]) for name in differing)
-        axis.plot(rows[x].astype(float), scale * rows[y], **style(at), markersize=5, linewidth=1.3, label=label)
+        look, label = style(at), " · ".join(str(rows[name].iloc[0]) for name in differing)
+        axis.plot(rows[x].astype(float), scale * rows[y], **look, markersize=5, linewidth=1.3, label=label)
+        few = rows[rows["conversations"] < FEW]
+        axis.plot(few[x].astype(float), scale * few[y], **look, markersize=5, markerfacecolor="white", linestyle="")
+    if (table["conversations"] < FEW).any():
+        axis.text(
+            1,
+            1,
+            f"hollow: fewer than {FEW}",
+            transform=axis.transAxes,
+            fontsize=6.5,
+            color=INK,
+            ha="right",
+            va="bottom",
+        )
+
+
+def _enough(rows: pd.DataFrame, counts: str) -> pd.DataFrame:
+    """The rows that rest on enough; all of them where none does."""
+    kept = rows[rows[counts] >= FEW]
+    return rows if kept.empty else kept
+
+
+def _mode_legend(figure: Figure, axis: Axes, modes: list[str]) -> None:
+    for at, mode in enumerate(modes):
+        axis.plot([], [], **style(at), markeredgecolor=INK, linestyle="", label=mode)
+    legend(figure, axis, columns=5)
+
+
+def _star(axis: Axes, points: list[tuple[float, float, str]], modes: list[str], name: str, most: float) -> None:
+    """An assistant's modes as points, joined with the first of them, which carries the assistant's name.
+
+    `most`: the right end of the axis, which the name should not leave.
+    """
+    x0, y0, _ = points[0]
+    for x, y, mode in points:
+        axis.plot([x0, x], [y0, y], color="#CCCCCC", linewidth=0.9, zorder=1)
+        axis.plot(x, y, **style(modes.index(mode)), markeredgecolor=INK, markersize=6, linestyle="")
+    halo = [withStroke(linewidth=2, foreground="white")]
+    side = "right" if x0 > 0.75 * most else "center"
+    look: dict[str, Any] = {"fontsize": 6.5, "color": INK, "path_effects": halo}
+    axis.annotate(
+        name, (x0, y0), (4 if side == "right" else 0, -6), textcoords="offset points", ha=side, va="top", **look
+    )
 
 
 def _box(axis: Axes, x: float, row: dict[Any, Any], colour: int) -> None:
@@ -311,22 +360,12 @@ def _whisker(axis: Axes, x: float, row: dict[Any, Any]) -> None:
         axis.plot([x, x], limits, color=INK, linewidth=1.2)
 
 
-def _name_groups(axis: Axes, modes: list[str], assistants: list[str]) -> None:
-    """Modes under their boxes, the assistant above its group of boxes."""
-    places = [a * (len(modes) + 1) + m for a in range(len(assistants)) for m in range(len(modes))]
-    axis.set_xticks(places, modes * len(assistants), rotation=45, ha="right", rotation_mode="anchor")
-    for a, assistant in enumerate(assistants):
-        middle = a * (len(modes) + 1) + (len(modes) - 1) / 2
-        above = axis.get_xaxis_transform()
-        axis.text(middle, 1.01, assistant, transform=above, ha="center", va="bottom", fontsize=SMALL, color=INK)
-
-
 def _arm(row: dict[Any, Any], names: list[str]) -> str:
     where = " · ".join(str(row[name]) for name in names)
     return f"{row['a']} − {row['b']}" + (f" · {where}" if where else "")
 
 
 def _ticks(x: np.ndarray[Any, Any]) -> list[int]:
-    """Whole numbers, at most about ten of them."""
+    """Whole numbers, at most eight of them."""
     low, high = int(x.min()), int(x.max())
-    return list(range(low, high + 1, max(1, (high - low) // 9)))
+    return list(range(low, high + 1, (high - low) // 8 + 1))

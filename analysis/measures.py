@@ -98,7 +98,8 @@ def summary(frame: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFram
     Columns beside `by`: `instances`, `conversations`, `scored`, `not_scored`, `failed` (by the assistant: scored 0),
     `runs_min`, `runs_max`; `mean`, `aptitude`, `p10`, `unreliability`; `accuracy` (share correct); `over_all` (mean with those
     not scored as 0); `any_correct`, `last_attempt`, `last_turn` (the same conversations scored in these ways); `turns`,
-    `attempts` (means); `cost` (US dollars, NaN where a call is unpriced), `unpriced` (calls).
+    `attempts` (means); `cost` (US dollars, NaN where a call is unpriced; what these conversations cost by themselves),
+    `cost_alone` (with what they continue: RECAP as if there had been no SHARDED run to share), `unpriced` (calls).
 
     A group none of whose conversations is scored keeps its row, with empty measures.
     """
@@ -240,12 +241,23 @@ def _counts(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         turns=frame["turns"].astype("float64").where(has),
         attempts=frame["attempts"].astype("float64").where(has),
         cost=frame["cost"],
+        cost_alone=_cost_alone(frame),
         unpriced=frame["unpriced"],
     )
     grouped = wide.groupby(by, sort=False, dropna=False, observed=True)
     means = grouped[["accuracy", "over_all", "any_correct", "last_attempt", "last_turn", "turns", "attempts"]].mean()
     sums = grouped[["scored", "failed", "unpriced"]].sum().astype("int64")
     sizes = grouped.size()
-    cost = grouped["cost"].sum().where(grouped["cost"].count() == sizes)
+    costs = grouped[["cost", "cost_alone"]].sum().where(grouped[["cost", "cost_alone"]].count().eq(sizes, axis=0))
     sums.insert(1, "not_scored", sizes - sums["scored"])
-    return pd.concat([sizes.rename("conversations"), sums, means, cost], axis=1)
+    return pd.concat([sizes.rename("conversations"), sums, means, costs], axis=1)
+
+
+def _cost_alone(frame: pd.DataFrame) -> pd.Series:
+    """A conversation's cost with that of everything it continues; missing where a parent is not in the frame or unpriced."""
+    costs, above = frame["cost"].astype("float64"), frame.get("parent", pd.Series(None, frame.index, dtype="object"))
+    by_key = frame.drop_duplicates("key").set_index("key") if "key" in frame else pd.DataFrame()
+    while above.notna().any():
+        costs = costs + above.map(by_key["cost"]).where(above.notna(), 0.0).astype("float64")
+        above = above.map(by_key["parent"])
+    return costs

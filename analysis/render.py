@@ -17,8 +17,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from analysis.measures import FEW_INSTANCES, FEW_RUNS
-from analysis.report import SYNTHETIC, Report
+from analysis.measures import ALSO, FEW_INSTANCES, FEW_RUNS, GROUP
+from analysis.notes import SYNTHETIC
+from analysis.report import Report
 
 
 class Shown(NamedTuple):
@@ -55,8 +56,12 @@ def _not_scored(row: dict[str, Any]) -> str:
     return f"{row['not_scored']} of {row['conversations']}" if row["not_scored"] else "0"
 
 
+def _split(row: dict[str, Any]) -> str:
+    return "–" if _missing(row["sd_runs"]) else f"{100 * row['sd_instances']:.0f} / {100 * row['sd_runs']:.0f}"
+
+
 def _cost(row: dict[str, Any]) -> str:
-    return "unpriced" if row["unpriced"] else "–" if _missing(row["cost"]) else f"${row['cost']:.4f}"
+    return "unpriced" if _missing(row["cost_alone"]) else f"${row['cost_alone']:.4f}"
 
 
 def _mean(name: str) -> Callable[[dict[str, Any]], str]:
@@ -64,13 +69,16 @@ def _mean(name: str) -> Callable[[dict[str, Any]], str]:
 
 
 #: Characters; a terminal with fewer shows no `wide` columns.
-WIDE = 95
+WIDE = 105
 
 COLUMNS = (
     Shown("instances × N", _rests_on),
     Shown("P̄", _measure("mean")),
     Shown("A90", _measure("aptitude")),
-    Shown("U90_10", _measure("unreliability")),
+    Shown(
+        "U90_10", lambda row: _measure("unreliability")(row) if row["runs_max"] > 1 else "–"
+    ),  # one run has no spread
+    Shown("σ inst. / runs", _split, wide=True),
     Shown("not scored", _not_scored),
     Shown("turns", _mean("turns"), wide=True),
     Shown("attempts", _mean("attempts"), wide=True),
@@ -84,26 +92,33 @@ def terminal(report: Report, width: int = 120) -> RenderableType:
     headings, rows = readable(report, shown)
     labels = len(headings) - len(shown)
     table = Table(
-        box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), title=_heading(report), title_justify="left", title_style="bold"
+        box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), title=heading(report), title_justify="left", title_style="bold"
     )
-    for at, heading in enumerate(headings):
-        table.add_column(
-            Text(heading), justify="left" if at < labels else "right", overflow="fold", no_wrap=at >= labels
-        )
+    for at, name in enumerate(headings):
+        table.add_column(Text(name), justify="left" if at < labels else "right", overflow="fold", no_wrap=at >= labels)
     for row in rows:
         table.add_row(*(Text(cell.replace(" [", "\n[")) for cell in row))
     return Group(table, *(Text(f"- {note}") for note in report.notes))
 
 
 def markdown(report: Report) -> str:
-    """A table, the notes and what was not scored, in GitHub's Markdown; also what a terminal that is none gets."""
+    """All tables and the notes, in GitHub's Markdown; also what a terminal that is none gets."""
     headings, rows = readable(report)
-    parts = [f"# {_escaped(_heading(report))}", _aligned(headings, rows, labels=len(headings) - len(COLUMNS))]
+    parts = [f"# {_escaped(heading(report))}", _aligned(headings, rows, labels=len(headings) - len(COLUMNS))]
     parts.append("\n".join(f"- {_escaped(note)}" for note in report.notes))
-    if len(report.unscored):
-        cells = [[_escaped(str(cell)) for cell in row] for row in report.unscored.itertuples(index=False)]
-        parts.append(_aligned(list(report.unscored.columns), cells, labels=3))
+    parts += [f"## {title}\n\n{_aligned(*table)}" for title, table in more_tables(report).items()]
     return "\n\n".join(parts) + "\n"
+
+
+def more_tables(report: Report) -> dict[str, tuple[list[str], list[list[str]], int]]:
+    """Title -> headings, cells and number of label columns of every other table that has rows."""
+    tables = {
+        "Means over tasks": (report.overall, _OVERALL),
+        "Differences on the same instances": (report.differences, _DIFFERENCES),
+        "P̄ corrected by labels": (report.corrected, _CORRECTED),
+        "Not scored, or failed by the assistant": (report.unscored, _UNSCORED),
+    }
+    return {title: _readable(frame, columns) for title, (frame, columns) in tables.items() if len(frame)}
 
 
 def csv(report: Report) -> str:
@@ -113,8 +128,10 @@ def csv(report: Report) -> str:
 
 def as_json(report: Report) -> str:
     """All of it as one JSON object; what is missing is null."""
-    parts = {name: _records(frame) for name, frame in (("groups", report.table), ("overall", report.overall))}
-    whole = {"run": report.run, "by": report.by, **parts, "unscored": _records(report.unscored), "notes": report.notes}
+    tables = {"groups": report.table, "overall": report.overall, "differences": report.differences}
+    tables |= {"corrected": report.corrected, "unscored": report.unscored}
+    frames = {name: _records(frame) for name, frame in tables.items()}
+    whole = {"run": report.run, "by": report.by, **frames, "notes": report.notes}
     return json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)
 
 
@@ -126,12 +143,62 @@ def readable(report: Report, columns: Sequence[Shown] = COLUMNS) -> tuple[list[s
     return [*labels, *(column.heading for column in columns)], cells
 
 
+def heading(report: Report) -> str:
+    """The run, and what is the same in every row."""
+    constant = [name for name in report.by if name != "mode" and report.table[name].nunique(dropna=False) == 1]
+    return " · ".join([report.run, *(_label(report.table[name].iloc[0]) for name in constant)])
+
+
+_OVERALL = (
+    Shown("tasks", lambda row: str(row["tasks"])),
+    Shown("P̄", _measure("mean")),
+    Shown("A90", _measure("aptitude")),
+    Shown("U90_10", _measure("unreliability")),
+)
+_DIFFERENCES = (
+    Shown("minus", lambda row: _label(row["b"])),
+    Shown(
+        "P̄ difference",
+        lambda row: _measure("difference")(row | {"difference_low": row["low"], "difference_high": row["high"]}),
+    ),
+    Shown("p", lambda row: _p(row["p"])),
+    Shown("p (Holm)", lambda row: _p(row["p_holm"])),
+    Shown(
+        "instances", lambda row: f"{row['instances']}" + (f" ({row['unpaired']} unpaired)" if row["unpaired"] else "")
+    ),
+    Shown("", lambda row: row["note"]),
+)
+_CORRECTED = (
+    Shown("as judged", lambda row: _measure("judged")(row | {"judged_low": None, "judged_high": None})),
+    Shown("corrected", lambda row: _measure("value")(row | {"value_low": row["low"], "value_high": row["high"]})),
+    Shown("labelled", lambda row: f"{row['labelled']} of {row['size']}"),
+    Shown("", lambda row: row["note"]),
+)
+_UNSCORED = (Shown("conversations", lambda row: str(row["conversations"])),)
+#: Names of columns that are labels wherever they appear.
+_LABELS = (*GROUP, *ALSO, "a", "party", "cause")
+_ALWAYS = ("mode", "a", "party", "cause")
+
+
 # -- parts -----------------------------------------------------------------------------------------------------------------
 
 
-def _heading(report: Report) -> str:
-    constant = [name for name in report.by if name != "mode" and report.table[name].nunique(dropna=False) == 1]
-    return " · ".join([report.run, *(_label(report.table[name].iloc[0]) for name in constant)])
+def _readable(frame: pd.DataFrame, columns: Sequence[Shown]) -> tuple[list[str], list[list[str]], int]:
+    """As `readable`, for any frame: the labels that differ, then the columns; a column that would be empty is left out."""
+    labels = [name for name in frame if name in _LABELS and (name in _ALWAYS or frame[name].nunique(dropna=False) > 1)]
+    rows = _records(frame)
+    cells = [[*(_label(row[str(name)]) for name in labels), *(column.cell(row) for column in columns)] for row in rows]
+    headings = [*map(str, labels), *(column.heading for column in columns)]
+    kept = [at for at in range(len(headings)) if at < len(labels) or any(row[at] for row in cells)]
+    return (
+        [{"a": "mode"}.get(headings[at], headings[at]) for at in kept],
+        [[row[at] for at in kept] for row in cells],
+        len(labels),
+    )
+
+
+def _p(value: Any) -> str:
+    return "–" if _missing(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _label(value: Any) -> str:

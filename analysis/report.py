@@ -8,18 +8,21 @@ called so in `notes`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis import frames, intervals, measures
+from analysis import comparisons, frames, intervals, measures, prediction, variance
+from analysis.errors import AnalysisError, NothingShared
+from analysis.notes import notes, paid
 from simulator.record import OWED_AGAIN
 from simulator.store import Store
 
-#: Assistants of this maker are formulas with known aptitude, for tests and planning; never shown without saying so.
-SYNTHETIC = "synthetic:"
+#: The paper's yardstick: everything at once.
+BASELINE = "full"
 
 
 @dataclass(frozen=True)
@@ -28,44 +31,100 @@ class Report:
 
     Attributes:
         run: the run's folder. `by`: the columns that name a row of `table`.
-        table: one row a group: `measures.summary` with the limits of `intervals.group_intervals`; scores 0 to 1.
+        table: one row a group: `measures.summary` with the limits of `intervals.group_intervals`, and the split of variance
+            (`sd_instances`, `sd_runs`, `icc`, `split_note`, see `variance`); scores 0 to 1.
         overall: means over tasks, where there are several; else empty.
+        differences: every mode minus the baseline on the same instances (`comparisons.paired`), where there is one; else empty.
+        corrected: P̄ corrected by labels (`prediction.corrected`), where there are some; else empty.
         unscored: why conversations have no score, or failed by the assistant: `party`, `cause`, `mode`, `conversations`.
-        notes: what a reader has to know, one sentence each.
+        notes: what a reader has to know, one paragraph each.
     """
 
     run: str
     by: list[str]
     table: pd.DataFrame
     overall: pd.DataFrame
+    differences: pd.DataFrame
+    corrected: pd.DataFrame
     unscored: pd.DataFrame
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
 
 
-def report(source: frames.Source, *, seed: int = 0, resamples: int = intervals.RESAMPLES) -> Report:
+def report(
+    source: frames.Source,
+    *,
+    seed: int = 0,
+    resamples: int = intervals.RESAMPLES,
+    against: str | None = None,
+    labels: pd.DataFrame | None = None,
+) -> Report:
     """Measures of every group of a run, with 95 % intervals.
 
     Args:
         source: a run's folder, or an open store.
         seed: of the bootstrap. `resamples`: how many.
+        against: the mode that others are compared with; by default `BASELINE`, or the first where that is not in the run.
+        labels: `labelling.labels` of this run.
 
-    Raises `StoreError` as `frames.conversations` does.
+    Raises `StoreError` as `frames.conversations` does, and `AnalysisError` for a mode or a label that is not in the run.
     """
     with frames.opened(source) as store:
-        conversations = _ordered(frames.conversations(store), store)
-        by = measures.grouping(conversations)
+        frame = ordered(frames.conversations(store), store)
+        by = measures.grouping(frame)
         rng = np.random.default_rng(seed)
-        instances = measures.per_instance(conversations, by)
-        table = measures.summary(conversations, by)
-        limits = intervals.group_intervals(instances, by, rng, resamples=resamples)
-        table = table.drop(columns=["mean", "aptitude", "unreliability"]).merge(limits, on=by, how="left")
-        several = conversations["task"].nunique() > 1
-        overall = intervals.task_intervals(instances, by, rng, resamples=resamples) if several else pd.DataFrame()
-        notes = list(_notes(table, conversations, seed, resamples))
-        return Report(str(store.run), by, table, overall, _unscored(conversations), notes)
+        instances = measures.per_instance(frame, by)
+        table = _table(frame, instances, by, rng, resamples)
+        several = frame["task"].nunique() > 1
+        return Report(
+            run=str(store.run),
+            by=by,
+            table=table,
+            overall=_overall(instances, by, rng, resamples) if several else pd.DataFrame(),
+            differences=_differences(frame, rng, resamples, against),
+            corrected=pd.DataFrame() if labels is None else prediction.corrected(frame, labels, by),
+            unscored=_unscored(frame),
+            notes=list(notes(table, frame, paid(store), seed, resamples)),
+        )
 
 
-def _ordered(conversations: pd.DataFrame, store: Store) -> pd.DataFrame:
+def _table(
+    frame: pd.DataFrame, instances: pd.DataFrame, by: list[str], rng: np.random.Generator, resamples: int
+) -> pd.DataFrame:
+    limits = intervals.group_intervals(instances, by, rng, resamples=resamples)
+    split = variance.split(frame, by).rename(
+        columns={"between": "sd_instances", "runs": "sd_runs", "note": "split_note"}
+    )
+    table = measures.summary(frame, by).drop(columns=["mean", "aptitude", "unreliability"])
+    return table.merge(limits, on=by, how="left").merge(split.drop(columns="method"), on=by, how="left")
+
+
+def _overall(instances: pd.DataFrame, by: list[str], rng: np.random.Generator, resamples: int) -> pd.DataFrame:
+    table = intervals.task_intervals(instances, by, rng, resamples=resamples)
+    if instances["runs"].max() == 1:  # one run has no spread
+        table[["unreliability", "unreliability_low", "unreliability_high"]] = np.nan
+    return table
+
+
+def _differences(frame: pd.DataFrame, rng: np.random.Generator, resamples: int, against: str | None) -> pd.DataFrame:
+    """Every mode minus the baseline; the p-values of the whole table are corrected together."""
+    modes = list(dict.fromkeys(measures.scored(frame)["mode"]))
+    if against is not None and against not in modes:
+        raise AnalysisError("there is no such mode to compare with", got=against, allowed=", ".join(modes))
+    baseline = against or (BASELINE if BASELINE in modes else next(iter(modes), None))
+    parts = []
+    for mode in modes:
+        with suppress(NothingShared):
+            if mode != baseline:
+                parts.append(comparisons.paired(frame, "mode", mode, str(baseline), rng, resamples=resamples))
+    if not parts:
+        return pd.DataFrame()
+    table = pd.concat(parts, ignore_index=True)
+    known = table["p"].notna()
+    table.loc[known, "p_holm"] = comparisons.holm(table.loc[known, "p"].to_numpy(dtype=np.float64))
+    return table
+
+
+def ordered(conversations: pd.DataFrame, store: Store) -> pd.DataFrame:
     """By task, assistant and mode as the experiments name them, then instance and run: when one ended says nothing."""
     named: dict[str, list[str]] = {}
     for experiment in store.experiments():
@@ -89,88 +148,3 @@ def _unscored(conversations: pd.DataFrame) -> pd.DataFrame:
     failed = conversations[conversations["ended"].isin((*OWED_AGAIN, "assistant"))]
     counted = failed.groupby(["ended", "cause", "mode"], sort=False).size().rename("conversations").reset_index()
     return counted.rename(columns={"ended": "party"})
-
-
-# -- notes -----------------------------------------------------------------------------------------------------------------
-
-
-def _notes(table: pd.DataFrame, conversations: pd.DataFrame, seed: int, resamples: int) -> Iterable[str]:
-    if table.empty:
-        yield "There are no conversations in this run."
-        return
-    yield (
-        "P̄ is the mean score, A90 the 90th percentile of an instance's scores over its N runs (numpy's linear rule), U90_10 = "
-        "A90 minus the 10th percentile; all averaged over instances. "
-        f"In brackets: 95 % limits of the measure expected at this N, BCa bootstrap over instances ({resamples} resamples, "
-        f"seed {seed})."
-    )
-    yield from _too_small(table)
-    yield from _other_n(table)
-    yield from _constant(table)
-    yield from _synthetic(table)
-    yield from _not_scored(conversations)
-    yield from _protocols(conversations)
-    yield from _cost(conversations)
-
-
-def _too_small(table: pd.DataFrame) -> Iterable[str]:
-    instances, runs = int(table["instances"].min()), int(table["runs_min"].min())
-    reasons = []
-    if instances < measures.FEW_INSTANCES:
-        reasons.append(f"{_plural(instances, 'instance')} where at least {measures.FEW_INSTANCES} are needed")
-    if runs < measures.FEW_RUNS:
-        reasons.append(f"N = {runs} where at least {measures.FEW_RUNS} are needed")
-    if reasons:
-        yield f"TOO SMALL FOR INFERENCE: some row has {' and '.join(reasons)}. Do not draw conclusions from its numbers."
-
-
-def _other_n(table: pd.DataFrame) -> Iterable[str]:
-    if table["runs_min"].min() != table["runs_max"].max():
-        yield (
-            "N is not the same everywhere. A90 and U90_10 depend on N: do not compare rows with another N "
-            "(analysis.measures.common_runs cuts to a common one)."
-        )
-
-
-def _constant(table: pd.DataFrame) -> Iterable[str]:
-    if any("constant" in set(table[name]) for name in table if str(name).endswith("_note")):
-        yield "Limits are missing where every instance has the same value: there is no spread to estimate them from."
-
-
-def _synthetic(table: pd.DataFrame) -> Iterable[str]:
-    if made := sorted({name for name in table["assistant"] if str(name).startswith(SYNTHETIC)}):
-        yield f"SYNTHETIC: {', '.join(made)} is a formula with known parameters, no language model."
-
-
-def _not_scored(conversations: pd.DataFrame) -> Iterable[str]:
-    missing = int(conversations["score"].isna().sum())
-    if missing:
-        whole = len(conversations)
-        over_all, over_scored = conversations["score"].fillna(0).mean(), conversations["score"].mean()
-        both = f"mean score {100 * over_all:.1f} over all, "
-        both += f"{100 * over_scored:.1f} over scored" if missing < whole else "none over scored"
-        yield f"{missing} of {whole} conversations are not scored (no fault of the assistant): {both}. P̄ is over scored ones."
-    failed = int((conversations["ended"] == "assistant").sum())
-    if failed:
-        yield f"{_plural(failed, 'conversation')} failed by the assistant's own doing and count as 0."
-
-
-def _protocols(conversations: pd.DataFrame) -> Iterable[str]:
-    protocols = sorted(conversations["protocol"].dropna().unique())
-    if len(protocols) > 1:
-        yield f"MIXED PROTOCOLS {', '.join(protocols)}: rows of another protocol are not comparable."
-
-
-def _cost(conversations: pd.DataFrame) -> Iterable[str]:
-    unpriced = conversations["cost"].isna()
-    total = f"${conversations['cost'].sum():.4f}"
-    if unpriced.all():
-        yield "Cost: unpriced (the price of these models is not known)."
-    elif unpriced.any():
-        yield f"Cost: {total} for {int((~unpriced).sum())} conversations; {int(unpriced.sum())} others are unpriced."
-    else:
-        yield f"Cost: {total} for {len(conversations)} conversations."
-
-
-def _plural(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

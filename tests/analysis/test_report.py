@@ -6,21 +6,31 @@ import csv
 import io
 import json
 
+import lxml.html
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from rich.cells import cell_len
 from rich.console import Console
 
+import analysis
 from analysis import render
+from analysis.commands import FORMATS
 from analysis.commands import report as command
+from analysis.errors import AnalysisError
 from analysis.report import report
+from analysis.sections import SECTIONS
 from simulator.errors import StoreError
 from simulator.store import Writer
 
 
-def run(*arguments) -> str:
-    return CliRunner().invoke(command, [str(a) for a in arguments], catch_exceptions=False).stdout
+def invoke(*arguments):
+    return CliRunner().invoke(command, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def run(folder, form="--md", **more) -> str:
+    """What the command prints, without drawing the figure each time."""
+    return FORMATS[form.removeprefix("--")](report(folder, resamples=300, **more))
 
 
 def grid(make_record, instances=4, runs=3, modes=("sharded", "full"), **more):
@@ -41,18 +51,29 @@ def store(make_store, make_record):
 def test_the_table_says_what_was_measured(store):
     text = run(store)
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
-    assert rows[0] == ["mode", "instances × N", "P̄", "A90", "U90_10", "not scored", "turns", "attempts", "cost"]
-    assert [row[0] for row in rows[2:]] == ["full", "sharded"]
+    assert rows[0] == [
+        "mode",
+        "instances × N",
+        "P̄",
+        "A90",
+        "U90_10",
+        "σ inst. / runs",
+        "not scored",
+        "turns",
+        "attempts",
+        "cost",
+    ]
+    assert [row[0] for row in rows[2:4]] == ["full", "sharded"]
     assert rows[2][1] == "4* × 3*"
     assert rows[2][2].startswith("50.0 [")
     # Of runs (0 0 0), (1 0 0), (1 1 0), (1 1 1) the 90th percentiles are 0, 0.8, 1, 1.
     assert rows[2][3].startswith("70.0 [")
-    assert rows[2][8] == "$0.0120"
+    assert rows[2][9] == "$0.0120"
 
 
 def test_it_is_the_same_table_in_every_form(store):
-    groups = json.loads(run(store, "--json"))["groups"]
-    rows = list(csv.DictReader(io.StringIO(run(store, "--csv"))))
+    groups = json.loads(invoke(store, "--json").stdout)["groups"]
+    rows = list(csv.DictReader(io.StringIO(invoke(store, "--csv").stdout)))
     assert len(groups) == len(rows) == 2
     for group, row in zip(groups, rows, strict=True):
         assert group["mode"] == row["mode"]
@@ -62,15 +83,16 @@ def test_it_is_the_same_table_in_every_form(store):
 
 
 def test_the_figure_is_written_into_the_run_and_named(store, tmp_path):
-    result = CliRunner().invoke(command, [str(store)], catch_exceptions=False)
+    result = invoke(store)
+    assert result.stdout.startswith("# ")
     for name in ("modes.png", "modes.svg"):
         assert f"figure: {store / name}" in result.stderr
         assert (store / name).stat().st_size > 1000
-    run(store / "store.sqlite", "--out", tmp_path / "elsewhere")
+    invoke(store / "store.sqlite", "--out", tmp_path / "elsewhere")
     assert (tmp_path / "elsewhere" / "modes.svg").read_bytes() == (store / "modes.svg").read_bytes()
 
 
-@pytest.mark.parametrize(("width", "turns"), [(80, False), (100, True), (140, True)])
+@pytest.mark.parametrize(("width", "turns"), [(80, False), (105, True), (140, True)])
 def test_a_terminal_gets_a_table_that_fits_it(store, width, turns):
     console = Console(width=width, force_terminal=True, file=io.StringIO(), color_system=None)
     console.print(render.terminal(report(store), width))
@@ -124,7 +146,7 @@ def test_an_unknown_price_is_unpriced_never_zero(make_store, make_record):
     folder = make_store([*grid(make_record, modes=("sharded",)), make_record("i9", mode="full", calls=unknown)])
     text = run(folder)
     assert "unpriced" in text.split("sharded")[0]
-    assert "$0.0120 for 12 conversations; 1 others are unpriced" in text
+    assert "Cost: $0.0120 in all, tries that failed included; 1 conversation more unpriced." in text
     assert json.loads(run(folder, "--json"))["groups"][0]["cost"] is None
 
 
@@ -182,17 +204,150 @@ def test_names_cannot_break_the_table(make_store, make_record):
     nasty = "a|b<script>alert(1)</script>\nc"
     text = run(make_store(grid(make_record, modes=("full", nasty))))
     assert "<script>" not in text
-    header, *rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert {row.replace("\\|", "").count("|") for row in rows} == {header.count("|")}
+    for table in text.split("\n\n"):
+        rows = [line for line in table.splitlines() if line.startswith("|")]
+        assert len({row.replace("\\|", "").count("|") for row in rows}) <= 1
 
 
 def test_there_is_no_run(tmp_path):
     with pytest.raises(StoreError, match="no run here"):
-        run(tmp_path / "nowhere")
+        invoke(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_named(store, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="figure cannot be written"):
-        run(store, "--out", tmp_path / "file")
+    for form in ("--md", "--html"):
+        with pytest.raises(StoreError, match="nothing can be written there"):
+            invoke(store, form, "--out", tmp_path / "file")
+
+
+# -- differences, labels, what a mode costs --------------------------------------------------------------------------------
+
+
+def test_modes_are_compared_with_one_of_them_on_the_same_instances(make_store, make_record):
+    """FULL is right in every run; of SHARDED instance i is right in its first i runs of 3, of RECAP always."""
+    records = [
+        *grid(make_record, 8, 3, modes=("sharded",)),
+        *(make_record(f"i{i}", r, mode=m) for m in ("full", "recap") for i in range(8) for r in range(3)),
+    ]
+    folder = make_store(records)
+    rows = json.loads(run(folder, "--json"))["differences"]
+    assert [(row["a"], row["b"]) for row in rows] == [("recap", "full"), ("sharded", "full")]
+    sharded = rows[1]
+    assert sharded["difference"] == pytest.approx(np.mean([min(i, 3) / 3 for i in range(8)]) - 1)
+    # 5 of 8 instances do not differ, so 3 signs can flip: 2 of 8 arrangements are as extreme. The other row has p = 1.
+    assert (sharded["p"], sharded["p_holm"]) == pytest.approx((0.25, 0.5))
+    assert rows[0]["note"] == "constant"
+    against = json.loads(run(folder, "--json", against="sharded"))["differences"]
+    assert {row["b"] for row in against} == {"sharded"}
+    with pytest.raises(AnalysisError, match="no such mode"):
+        run(folder, against="snowball")
+
+
+def test_modes_on_other_instances_are_not_compared(make_store, make_record):
+    folder = make_store([make_record("a", mode="full"), make_record("b", mode="sharded")])
+    assert json.loads(run(folder, "--json"))["differences"] == []
+
+
+def test_labels_correct_what_the_judge_said(make_store, make_record, tmp_path):
+    folder = make_store(grid(make_record, 30, 1, modes=("full",)))
+    keys = analysis.conversations(folder)["key"].head(25)
+    sheet = tmp_path / "labels.csv"
+    sheet.write_text("key,human_score\n" + "".join(f"{key},1\n" for key in keys))
+    result = invoke(folder, "--labels", sheet)
+    assert "## P̄ corrected by labels" in result.stdout
+    (row,) = json.loads(invoke(folder, "--json", "--labels", sheet).stdout)["corrected"]
+    # 29 of 30 are judged right; of the 25 labelled one more is.
+    assert row["judged"] == pytest.approx(29 / 30)
+    assert row["value"] == pytest.approx(29 / 30 + 1 / 25)
+    assert "25 of 30" in result.stdout
+
+
+def test_recap_costs_what_it_continues_but_is_paid_once(make_store, make_record, make_turn):
+    parent = make_record("a", key="s")
+    child = make_record("a", key="r", mode="recap", parent="s", inherited=1, turns=[make_turn(2, "42", 1.0)])
+    folder = make_store([parent, child])
+    groups = {g["mode"]: g for g in json.loads(run(folder, "--json"))["groups"]}
+    assert (groups["recap"]["cost"], groups["recap"]["cost_alone"]) == (0.001, 0.002)
+    text = run(folder)
+    assert "Cost: $0.0020 in all" in text
+    assert "the total counts shared turns once" in text
+
+
+def test_failed_tries_were_paid_too(make_store, make_record):
+    folder = make_store([make_record("a", key="k", score=None, turns=(), ended="user"), make_record("a", key="k")])
+    assert "Cost: $0.0020 in all" in run(folder)
+    assert "$0.0010" in run(folder)
+
+
+def test_one_run_has_no_unreliability(make_store, make_record):
+    text = run(make_store(grid(make_record, runs=1) + grid(make_record, runs=1, task="code")))
+    header, _, *rows = [
+        [c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")
+    ]
+    assert [row[header.index("U90_10")] for row in rows[:4]] == ["–"] * 4
+    assert "U90_10 saturates" not in text
+
+
+# -- the page --------------------------------------------------------------------------------------------------------------
+
+
+def page(folder) -> str:
+    result = invoke(folder, "--html")
+    path = folder / "report.html"
+    assert result.stdout == f"report: {path}\n"
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_page_needs_nothing_else(store):
+    text = page(store)
+    tree = lxml.html.document_fromstring(text)
+    assert not tree.xpath("//script | //link | //iframe | //*[@onclick or @onload or @onerror]")
+    assert all(src.startswith("data:image/svg+xml;base64,") for src in tree.xpath("//@src"))
+    assert not tree.xpath("//@href")
+    assert "@import" not in text
+    assert "url(" not in text
+
+
+def test_the_page_has_every_section(make_store, make_record, make_turn):
+    said = [make_turn(1, "7", 0.0), make_turn(2), make_turn(3, "42", 1.0)]
+    folder = make_store(
+        [
+            *grid(make_record, 4, 6, modes=("full",)),
+            *(make_record(f"i{i}", r, turns=said) for i in range(4) for r in range(6)),
+        ]
+    )
+    text = page(folder)
+    titles = lxml.html.document_fromstring(text).xpath("//h2/text()")
+    assert titles == [
+        "Differences on the same instances", "Averages, best and worst", "Aptitude and unreliability", "Differences",
+        "Cost and score", "Noise floor", *(made.title for made in SECTIONS),
+    ]  # fmt: skip
+    assert "No conversation of this run" not in text
+    assert "How often a conversation comes back after a wrong first attempt." in text
+    assert text == page(folder)
+
+
+def test_a_section_that_cannot_be_made_says_why(store):
+    text = page(store)
+    assert "quintiles of verbosity need at least five runs of an instance" in text
+    assert "No conversation of this run has what this needs." in text
+
+
+def test_what_models_say_stays_text_on_the_page(make_store, make_record, make_turn):
+    nasty = '<img src=x onerror="alert(1)">&</td>'
+    said = [make_turn(1, nasty, 0.0, label="hedge"), make_turn(2, nasty, 0.0)]
+    records = [make_record("a", r, 0.0, mode=nasty, assistant=nasty, turns=said, user=nasty) for r in range(6)]
+    records.append(make_record("b", score=None, turns=(), ended="user", cause=nasty))
+    text = page(make_store(records))
+    assert "<img src=x" not in text
+    assert not lxml.html.document_fromstring(text).xpath("//@onerror")
+    assert "&lt;img src=x" in text
+
+
+@pytest.mark.parametrize("records", [0, 1])
+def test_awkward_runs_have_a_page(make_store, make_record, records):
+    text = page(make_store([make_record()][:records]))
+    assert ">nan<" not in text
+    assert "<h2>Noise floor</h2>" in text

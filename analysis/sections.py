@@ -1,0 +1,105 @@
+"""What a full report shows beside its tables: figures of the measures, and every failure mode with its definition.
+
+A section is a frame, a figure of it, or both; `SECTIONS` lists those made from turns. One that cannot be made says why.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from analysis import comparisons, failure_modes, figures, frames, user_faults
+from analysis.errors import AnalysisError
+from analysis.report import Report, ordered
+
+#: Of a noise floor within a report; `comparisons.noise_floor` takes more where it stands alone.
+_SPLITS = 200
+
+
+class Section(NamedTuple):
+    """A heading, what the numbers mean, and the numbers: as a table, a figure or both; `missing` says why there are none."""
+
+    title: str
+    meaning: str
+    table: pd.DataFrame | None = None
+    figure: Figure | None = None
+    missing: str = ""
+
+
+class _Made(NamedTuple):
+    title: str
+    table: Callable[[pd.DataFrame], pd.DataFrame]
+    figure: Callable[[pd.DataFrame], Figure] | None = None
+
+
+SECTIONS = (
+    _Made("Kinds of replies by turn", failure_modes.class_rates, figures.classes),
+    _Made("Premature attempts", failure_modes.premature_attempts, figures.attempts),
+    _Made("What a new shard does to the answer", failure_modes.answer_changes),
+    _Made("Recovery after a wrong first attempt", failure_modes.recovery),
+    _Made("Reliance on earlier answers", failure_modes.reliance),
+    _Made("Assumptions before all was said", failure_modes.assumptions),
+    _Made("Answer bloat", failure_modes.answer_bloat, figures.bloat),
+    _Made("Verbosity", failure_modes.verbosity, figures.verbosity),
+    _Made("The simulated user", user_faults.user_faults),
+)
+
+
+def sections(source: frames.Source, report: Report, *, seed: int = 0) -> Iterator[Section]:
+    """The sections of a run, in order. Reads every turn."""
+    yield from _of_measures(report)
+    with frames.opened(source) as store:
+        yield _noise(ordered(frames.conversations(store), store), seed)
+        turns = ordered(frames.turns(store, inherited=True), store)
+    for made in SECTIONS:
+        yield _section(made, turns)
+
+
+def labelled(report: Report) -> pd.DataFrame:
+    """The report's rows that have measures; what differs within a task, mode and assistant becomes part of the mode's name."""
+    extra = [name for name in report.by if name not in ("task", "mode", "assistant")]
+    table = report.table[report.table["mean"].notna()]
+    names = [" ".join(map(str, row)) for row in table[["mode", *extra]].itertuples(index=False)]
+    return table.assign(mode=names, cost_each=table["cost_alone"] / table["conversations"])
+
+
+def _of_measures(report: Report) -> Iterator[Section]:
+    table = labelled(report)
+    if table.empty:
+        return
+    yield Section("Averages, best and worst", _first(figures.box), figure=figures.box(table))
+    if table["runs_max"].max() > 1:
+        yield Section("Aptitude and unreliability", _first(figures.scatter), figure=figures.scatter(table))
+    if len(report.differences) and report.differences["difference"].notna().any():
+        yield Section("Differences", _first(figures.differences), figure=figures.differences(report.differences))
+    if table["cost_each"].notna().any():
+        yield Section("Cost and score", _first(figures.cost), figure=figures.cost(table))
+
+
+def _noise(conversations: pd.DataFrame, seed: int) -> Section:
+    table = comparisons.noise_floor(conversations, np.random.default_rng(seed), splits=_SPLITS)
+    return Section("Noise floor", _meaning(comparisons.noise_floor), table)
+
+
+def _section(made: _Made, turns: pd.DataFrame) -> Section:
+    try:
+        table = made.table(turns)
+    except AnalysisError as error:
+        return Section(made.title, _meaning(made.table), missing=error.what)
+    if table.empty:
+        return Section(made.title, _meaning(made.table), missing="No conversation of this run has what this needs.")
+    return Section(made.title, _meaning(made.table), table, made.figure(table) if made.figure else None)
+
+
+def _meaning(function: Callable[..., object]) -> str:
+    """The definition of a table: its function's docstring, which is where it is kept."""
+    return inspect.getdoc(function) or ""
+
+
+def _first(function: Callable[..., object]) -> str:
+    return _meaning(function).partition("\n\n")[0]
