@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tasks.actions import ActionsTask
+from tasks.code import CodeTask
 from tasks.data2text import Data2TextTask
 from tasks.database import DatabaseTask
 from tasks.errors import UnknownName
@@ -14,6 +15,7 @@ from tasks.translation import TranslationTask
 from tasks.travel.problems import TRAVEL_TASKS
 
 TASKS: dict[str, type[Task]] = {
+    "code": CodeTask,
     "database": DatabaseTask,
     "actions": ActionsTask,
     "math": MathTask,

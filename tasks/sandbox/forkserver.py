@@ -102,6 +102,13 @@ class ForkServer:
             ours.close()  # hanging up ends the evaluation where it has not ended
         return bytes(reply)
 
+    async def may_be_dying(self) -> None:
+        """Gives a process that was killed the moment it needs until it counts as dead."""
+        for _ in range(50):
+            if not self.alive:
+                return
+            await asyncio.sleep(0.01)
+
     def hang_up(self) -> None:
         """Tells it to end, and all it runs with it."""
         self._control.close()

@@ -26,6 +26,7 @@ from tasks.sandbox.forkserver import ForkServer
 from tasks.sandbox.isolation import Isolation, Unavailable, plan
 from tasks.sandbox.program import Call, Feed, Limits, Outcome, Program
 
+_LONG = 1 << 16  # bytes of a claim
 _GRACE = 20.0  # seconds beyond what the warden allows before the host gives a server up
 
 
@@ -77,9 +78,9 @@ class Sandbox:
         request = _request(program, tests, limits)
         async with self._slots:
             for _ in range(2):  # a server may fall with another program that it ran
-                lines = await self._evaluate(request, (len(tests) + 3) * limits.wall_seconds + _GRACE)
-                if len(lines) == len(tests):
-                    return [values.read(line) for line in lines]
+                seconds = (len(tests) + 3) * limits.wall_seconds + _GRACE
+                if (outcomes := await self._evaluate(request, len(tests), seconds)) is not None:
+                    return outcomes
             await self._prove_right_and_wrong()
         return [Outcome("raised", detail="the program brought its sandbox down, twice")] * len(tests)
 
@@ -111,9 +112,15 @@ class Sandbox:
             _forget(self)
             await asyncio.to_thread(_end_all, self._servers)
 
-    async def _evaluate(self, request: bytes, seconds: float) -> list[bytes]:
-        reply = await self._free_server().evaluate(request, seconds)
-        return reply.split(b"\n")[:-1]
+    async def _evaluate(self, request: bytes, tests: int, seconds: float) -> list[Outcome] | None:
+        """One outcome a test, or None where the program's process, or the whole server, did not live to tell."""
+        server = self._free_server()
+        lines = (await server.evaluate(request, seconds)).split(b"\n")[:-1]
+        if len(lines) != tests:
+            await server.may_be_dying()
+            return None
+        # Reading a million bytes takes a while, in which the event loop has other things to do.
+        return [await asyncio.to_thread(values.read, li) if len(li) > _LONG else values.read(li) for li in lines]
 
     def _free_server(self) -> ForkServer:
         """The least busy one; those that died are replaced first."""
@@ -171,10 +178,10 @@ class Sandbox:
     async def _canary(self, entry: str, call: Call) -> Outcome:
         code = resources.files("tasks.sandbox.inside") / "canary.py"
         program = Program(code=code.read_text(encoding="utf-8"), entry=entry)
-        lines = await self._evaluate(_request(program, [call], Limits()), _GRACE)
-        if len(lines) != 1:
+        outcomes = await self._evaluate(_request(program, [call], Limits()), 1, _GRACE)
+        if outcomes is None:
             raise SandboxFailure(f"it did not answer ({self._servers[0].complaint()})")
-        return values.read(lines[0])
+        return outcomes[0]
 
 
 def _request(program: Program, tests: Sequence[Call] | Sequence[Feed], limits: Limits) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 import time
 from collections.abc import Iterable
 from functools import cache
@@ -22,6 +23,14 @@ _DETACH = 2
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 _MOUNT_SETATTR = 442
 _LANDLOCK_CREATE, _LANDLOCK_ADD_RULE, _LANDLOCK_RESTRICT = 444, 445, 446
+
+
+class _MountAttributes(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns")]
+
+
+class _FilterProgram(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
 
 
 @cache
@@ -76,11 +85,7 @@ def keep_mounts_private() -> None:
 
 def make_read_only(target: str, *, recursive: bool = True) -> None:
     """Adds read-only, no set-uid and no devices to a mount, and to those below it (Linux 5.12)."""
-
-    class Attributes(ctypes.Structure):
-        _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns")]
-
-    attributes = Attributes(READ_ONLY | NO_SUID | NO_DEVICES, 0, 0, 0)
+    attributes = _MountAttributes(READ_ONLY | NO_SUID | NO_DEVICES, 0, 0, 0)
     at_fdcwd, at_recursive = -100, 0x8000
     flags = at_recursive if recursive else 0
     size = ctypes.c_size_t(ctypes.sizeof(attributes))
@@ -135,11 +140,7 @@ def drop_capabilities() -> None:
 
 def filter_syscalls(program: bytes) -> None:
     """Installs a seccomp program (struct sock_filter, 8 bytes an instruction) for good. Needs no new privileges."""
-
-    class Program(ctypes.Structure):
-        _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
-
-    wanted = Program(len(program) // 8, program)
+    wanted = _FilterProgram(len(program) // 8, program)
     _control("prctl(SECCOMP)", 22, 2, ctypes.byref(wanted))
 
 
@@ -159,16 +160,10 @@ def allow_only_reading(paths: Iterable[str]) -> None:
     rights = {1: 13, 2: 14, 3: 15, 4: 15}.get(landlock_version(), 16)  # how many rights this version knows
     handled = ctypes.c_uint64((1 << rights) - 1)
     rules = _syscall("landlock_create_ruleset", _LANDLOCK_CREATE, ctypes.byref(handled), ctypes.c_size_t(8), 0)
-
-    class Rule(ctypes.Structure):
-        _pack_ = 1
-        _fields_ = [("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32)]
-
     for path in paths:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         allowed = execute | read_file | (read_folder if os.path.isdir(path) else 0)
-        rule = Rule(allowed, place)
-        _syscall("landlock_add_rule", _LANDLOCK_ADD_RULE, rules, 1, ctypes.byref(rule), 0)
+        _syscall("landlock_add_rule", _LANDLOCK_ADD_RULE, rules, 1, struct.pack("=Qi", allowed, place), 0)
         os.close(place)
     _control("prctl(NO_NEW_PRIVS)", 38, 1)
     _syscall("landlock_restrict_self", _LANDLOCK_RESTRICT, rules, 0)
