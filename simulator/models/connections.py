@@ -68,4 +68,5 @@ def _proxy(endpoint: str) -> str | None:
     host = parts.hostname or ""
     if host in _LOOPBACK or urllib.request.proxy_bypass(host):
         return None
-    return urllib.request.getproxies().get(parts.scheme)
+    proxies = urllib.request.getproxies()
+    return proxies.get(parts.scheme) or proxies.get("all")

@@ -75,7 +75,8 @@ def said(
         message=Message("assistant", answer, tool_calls),
         finish=_finish(
             _FINISHES.get(str(finish).lower(), "stop"),
-            spoke=bool(answer or tool_calls),
+            spoke=bool(answer),
+            called=bool(tool_calls),
             unclosed=not thought.closed or (hidden and not answer),
         ),
         reasoning=thinking,
@@ -92,10 +93,12 @@ def nothing(model: str, usage: Usage = Usage()) -> Reply:  # noqa: B008 -- froze
     return Reply((Message("assistant", ""),), model=model, finish="empty", usage=usage)
 
 
-def _finish(given: str, *, spoke: bool, unclosed: bool) -> str:
+def _finish(given: str, *, spoke: bool, called: bool, unclosed: bool) -> str:
     if given == "content_filter":
         return given
-    if unclosed and not (spoke and given == "tool_calls"):
+    if called:  # some servers say `stop`
+        return "length" if given == "length" else "tool_calls"
+    if unclosed:
         return "unclosed_thinking"
     return given if spoke or given == "length" else "empty"
 

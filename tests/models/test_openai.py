@@ -262,6 +262,19 @@ def test_closed_models_leave_nothing_open(server, question) -> None:
         gc.collect()
 
 
+async def test_a_proxy_is_used_but_not_for_this_machine(server, loopback, question, monkeypatch) -> None:
+    with loopback.Threaded(loopback.Loopback()) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        for url in ("http://models.invalid/v1", server.url):
+            model = make_model("openai:assistant", base_url=url)
+            await model.call(question, Options())
+            await model.close()
+        assert [request.path for request in proxy.requests] == ["http://models.invalid/v1/chat/completions"]
+    assert server.count == 1
+
+
 async def test_a_cancelled_call_is_gone(ask, server) -> None:
     server.latency = 30.0
     task = asyncio.create_task(ask())

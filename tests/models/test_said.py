@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 from simulator.models import wire
 from simulator.models.said import said
 from simulator.models.thinking import Thought, split_thinking
+from tasks.nouns import ToolCall
+
+CALLS = (ToolCall("c1", "look", "{}"),)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +122,10 @@ def test_content_is_text_blocks_only(content, text, reasoning) -> None:
         ({"content": "24", "finish": "stop", "reasoning_tokens": 498}, "stop"),
         ({"content": None, "finish": "stop", "refusal": "I can't help with that."}, "stop"),  # PR-10
         ({"content": None, "finish": "content_filter", "refusal": "No."}, "content_filter"),
+        ({"content": None, "finish": "stop", "tool_calls": CALLS}, "tool_calls"),
+        ({"content": "", "finish": "tool_calls", "tool_calls": CALLS, "reasoning_tokens": 9}, "tool_calls"),
+        ({"content": "<think>call it", "finish": "stop", "tool_calls": CALLS}, "tool_calls"),
+        ({"content": None, "finish": "length", "tool_calls": CALLS}, "length"),
     ],
 )
 def test_finish(parts, finish) -> None:
