@@ -145,9 +145,9 @@ async def judge_all(replies: Sequence[Labelled], judge: Judge, ask: Ask, at_once
 def asks(model: Model | None) -> Ask:
     """A model as a judge meets it. A call that fails is a failure of the judge; one no other can survive ends the command."""
 
-    async def ask(messages: Sequence[Message], options: Options = Options()) -> Reply:  # noqa: B008 - frozen
+    async def ask(messages: Sequence[Message], options: Options = _DEFAULT) -> Reply:
         if model is None:
-            raise ModelError("this judge needs a model", fix="--judge-model SPEC, e.g. openai:gpt-4o-mini")
+            raise ModelError("this judge needs a model")
         try:
             return await model.call(messages, options)
         except CallFailed as failed:
@@ -156,6 +156,9 @@ def asks(model: Model | None) -> Ask:
             raise Failure("judge", failed.cause, str(failed)) from failed
 
     return ask
+
+
+_DEFAULT = Options()
 
 
 # -- the command --------------------------------------------------------------------------------------------------
@@ -185,11 +188,13 @@ def judge_check(
     as_json: bool,
 ) -> None:
     """Compare a judge with the labels recorded in LOGS (files or folders, *.jsonl or *.jsonl.gz)."""
-    rng = random.Random(seed)
+    rng, judge = random.Random(seed), JUDGES[judge_name]
+    if judge.needs_model and not judge_model:
+        raise ModelError(f"the judge {judge_name} needs a model", fix="--judge-model SPEC, e.g. openai:gpt-4o-mini")
+    model = make_model(judge_model, base_url=base_url) if judge_model else None
     conversations = [log for path in log_files(logs) for log in read_logs(path)]
     replies = _drawn([reply for log in conversations for reply in labelled_replies(log)], limit, rng)
-    model = make_model(judge_model, base_url=base_url) if judge_model else None
-    judged = asyncio.run(_judge_and_close(replies, JUDGES[judge_name], model, max_concurrency))
+    judged = asyncio.run(_judge_and_close(replies, judge, model, max_concurrency))
     agreements = {group: agreement(some) for group, some in _grouped(judged, lambda one: one.reply).items()}
     turns = [turn for log in conversations for turn in user_turns(log)]
     found = {group: found_repeats(some) for group, some in _grouped(turns, lambda turn: turn).items()}

@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from simulator.models.thinking import split_thinking
+
 Reason: TypeAlias = Literal[
     "empty",
     "filtered",
@@ -89,12 +91,12 @@ def without_thinking(text: str, finish: str = "stop") -> str:
     """The text after a think block. Raises `Malformed` when nothing is left of it."""
     if finish == "content_filter":
         raise Malformed("filtered")
-    answer = text.rpartition("</think>")[2]
-    if finish == "unclosed_thinking" or "<think>" in answer:
+    thought = split_thinking(text)
+    if finish == "unclosed_thinking" or not thought.closed:
         raise Malformed("unclosed_thinking")
-    if not answer.strip():
+    if not thought.text.strip():
         raise Malformed("truncated" if finish == "length" else "empty")
-    return answer
+    return thought.text
 
 
 #: What opens an object, unlike the brace of a note in prose: a quoted key, nothing at all, or the end of the text.

@@ -56,7 +56,7 @@ _DIGITS = re.compile(
 )
 _SPELT = "|".join(sorted({*UNITS, *SCALES, *PARTS, *(part + "s" for part in PARTS), "dozen"}, key=len, reverse=True))
 _RUN = re.compile(
-    rf"\b(?:(?:minus|negative|an?)\s)?(?:{_SPELT})(?:(?:\s|-|\sand\s(?:a\s)?|\sa\s)(?:{_SPELT}))*\b(?P<percent>\s?per\s?cent\b)?"
+    rf"(?<!\d\s)\b(?:(?:minus|negative|an?)\s)?(?:{_SPELT})(?:(?:\s|-|\sand\s(?:a\s)?|\sa\s)(?:{_SPELT}))*\b(?P<percent>\s?per\s?cent\b)?"
 )
 MULTIPLES = {"twice": 2, "thrice": 3} | {
     word + ending: n for word, n in {"double": 2, "triple": 3, "quadruple": 4}.items() for ending in ("", "s", "d")
