@@ -194,6 +194,25 @@ async def test_bad_answers_are_zeros_with_a_reason(reply: str, extracted: bool, 
     assert score.details.get("reason") or score.details.get("faults")
 
 
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("[volume(radius=1)]", "answer_attempt"),
+        ('{"name": "volume", "arguments": {}}', "answer_attempt"),
+        ("Which radius do you have in mind?", "clarification"),
+        ("None of the given functions can do that.", "refuse"),
+        ("", "missing"),
+    ],
+)
+async def test_classes(reply: str, label: str) -> None:
+    assert await TASK.classify(reply, SHIPPED[0]) == label
+
+
+async def test_right_answers_are_attempts() -> None:
+    labels = {await TASK.classify(TASK.right_answer(instance), instance) for instance in SHIPPED}
+    assert labels == {"answer_attempt"}
+
+
 # -- published rows ---------------------------------------------------------------------------------------------------
 
 FUNCTION = {

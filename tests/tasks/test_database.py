@@ -188,6 +188,25 @@ def test_shards_say_what_the_instruction_says(instance: Instance) -> None:
     assert all(one.name.strip("-%") in said for one in wanted)
 
 
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("```sql\nSELECT COUNT(*) FROM visit;\n```", "answer_attempt"),
+        ("SELECT COUNT(*)\nFROM visit", "answer_attempt"),
+        ("Do you want to see the name of the ship?", "clarification"),
+        ("Tables of a database can be joined by their keys.", "discussion"),
+        (" ", "missing"),
+    ],
+)
+async def test_classes(reply: str, label: str) -> None:
+    assert await TASK.classify(reply, SHIPPED[0]) == label
+
+
+async def test_right_answers_are_attempts() -> None:
+    labels = {await TASK.classify(TASK.right_answer(instance), instance) for instance in SHIPPED}
+    assert labels == {"answer_attempt"}
+
+
 # -- wording -----------------------------------------------------------------------------------------------------------
 
 
