@@ -1,0 +1,233 @@
+"""Many conversations: over HTTP at 50 ms latency beside ChatOpenAI and a thread pool, many in flight, and a large store.
+
+The server is a process of its own on this machine and plays all parties. `SHARDTALK_BENCH_SCALE` (default 0.05) scales the
+sizes: 1 is 200,000 conversations in one store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+ROOT = Path(__file__).parents[2]
+SCALE = float(os.environ.get("SHARDTALK_BENCH_SCALE", "0.05"))
+LATENCY, SHARDS = 0.05, 6
+
+#: The same engine, with every call through ChatOpenAI.
+CHAT_OPENAI = """
+from langchain_openai import ChatOpenAI
+def chat(name):
+    return ChatOpenAI(model=name, base_url={url!r}, api_key="none", max_retries=0)
+assistant, user, judge = chat("assistant"), chat("user"), chat("judge")
+"""
+
+#: What the reference does: a pool of threads over the `openai` client, one conversation a thread.
+THREAD_POOL = """
+import sys, time
+from concurrent.futures import ThreadPoolExecutor
+from openai import OpenAI
+client = OpenAI(base_url={url!r}, api_key="none", max_retries=0)
+def call(model, messages):
+    return client.chat.completions.create(model=model, messages=messages).choices[0].message.content
+def conversation(_):
+    messages = [{{"role": "system", "content": "You solve problems."}}]
+    for turn in range({shards}):
+        if turn:
+            call("user", [{{"role": "user", "content": "Untold facts:\\n2: Basket B holds 22 plums."}}])
+        messages.append({{"role": "user", "content": f"Basket number {{turn}} holds {{turn}} plums."}})
+        messages.append({{"role": "assistant", "content": call("assistant", messages)}})
+        call("judge", [{{"role": "user", "content": messages[-1]["content"]}}])
+started = time.perf_counter()
+with ThreadPoolExecutor(int(sys.argv[2])) as pool:
+    list(pool.map(conversation, range(int(sys.argv[1]))))
+print(time.perf_counter() - started)
+"""
+
+
+def run() -> list[tuple[str, str, str]]:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        return [*_over_http(place), *_in_flight(place), *_large_store(place)]
+
+
+# -- over HTTP -------------------------------------------------------------------------------------------------------------
+
+
+def _over_http(place: Path) -> Iterator[tuple[str, str, str]]:
+    n = 400
+    _plums(place / "plums.jsonl", n)
+    with _serving(LATENCY) as url:
+        ours, calls = _simulate(place, "ours", n, url, "openai:assistant", "openai:user", "openai:judge")
+        (place / "chat.py").write_text(CHAT_OPENAI.format(url=url))
+        few = 200
+        names = (f"python:chat:{role}" for role in ("assistant", "user", "judge"))
+        theirs, _ = _simulate(place, "theirs", few, url, *names)
+        (place / "pool.py").write_text(THREAD_POOL.format(url=url, shards=SHARDS))
+        pool = _pool(place, few)
+    busy = ours * calls * LATENCY
+    yield (
+        f"{ours:.0f} conversations/s of {calls:.0f} calls at 50 ms, two workers, durable",
+        f"{ours * calls:.0f} calls/s",
+        f"{ours / theirs:.1f} × the same engine on ChatOpenAI ({theirs:.1f}), {ours / pool:.1f} × a thread pool of two"
+        f" processes ({pool:.1f}); aim 3.5",
+    )
+    yield ("calls under way on average", f"{busy:.0f}", "")
+
+
+def _simulate(place: Path, name: str, n: int, url: str, assistant: str, user: str, judge: str) -> tuple[float, float]:
+    """Conversations a second after start-up, and calls a conversation."""
+    command = f"""
+import asyncio, sys, time
+from pathlib import Path
+from simulator.engine import run
+from simulator.experiment import Experiment, plan
+from simulator.means import Means
+from simulator.models.access import Access
+
+class First:
+    at = None
+    calls = 0
+    def planned(self, total, settled): pass
+    def called(self, role, reply):
+        First.at = First.at or time.perf_counter()
+        First.calls += 1
+    def stored(self, record): pass
+
+if __name__ == "__main__":
+    experiment = Experiment(dataset="plums.jsonl", limit={n}, modes=("sharded",), runs=1, assistant=({assistant!r},),
+        user="llm", user_model={user!r}, judge="llm", judge_model={judge!r})
+    means = Means(access={{"assistant": Access(base_url={url!r})}}, workers=2, max_concurrency=400)
+    outcome = asyncio.run(run(plan(experiment), Path({name!r}), means, First()))
+    assert outcome.complete, outcome
+    print({n} / (time.perf_counter() - First.at), First.calls / {n})
+"""
+    script = place / f"{name}.py"
+    script.write_text(command)
+    rate, calls = _python(place, str(script)).split()
+    return float(rate), float(calls)
+
+
+def _pool(place: Path, n: int) -> float:
+    command = [sys.executable, "pool.py", str(n // 2), "100"]
+    both = [subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    return n / max(float(process.communicate()[0]) for process in both)
+
+
+# -- many in flight, large stores ----------------------------------------------------------------------------------------------
+
+
+def _in_flight(place: Path) -> Iterator[tuple[str, str, str]]:
+    """2,000 conversations, each waiting for a reply at the same time."""
+    script = """
+import asyncio, resource
+from pathlib import Path
+from simulator.engine import run
+from simulator.experiment import Experiment, plan
+from simulator.means import Means
+from simulator.models.fake import FakeModel
+
+async def slowly(messages, options):
+    await asyncio.sleep(5)
+    return "Which one?"
+
+experiment = Experiment(dataset="plums.jsonl", limit=400, modes=("sharded",), runs=5, assistant=("a",))
+model = FakeModel(slowly, "a")
+means = Means(models={"a": model}, max_concurrency=2000)
+async def main():
+    task = asyncio.create_task(run(plan(experiment), Path("flight"), means))
+    while model.calls < 2000:
+        await asyncio.sleep(0.1)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+import simulator.limits
+simulator.limits.START = 2000
+asyncio.run(main())
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+    yield ("2,000 conversations in flight", f"{float(_python(place, '-c', script)):.0f} MB", "aim: under 600 MB")
+
+
+LARGE = """
+import asyncio, resource, sys
+from pathlib import Path
+from simulator.engine import run
+from simulator.experiment import Experiment, plan
+from simulator.means import Means
+from simulator.models.fake import FakeModel
+n = int(sys.argv[1])
+experiment = Experiment(dataset="plums.jsonl", limit=100, modes=("full",), runs=n // 100, assistant=("a",))
+text = "Let me think about what you asked for. " * 60
+means = Means(models={"a": FakeModel(lambda m, o: text, "a")})
+outcome = asyncio.run(run(plan(experiment), Path(sys.argv[2]), means))
+assert outcome.complete
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def _large_store(place: Path) -> Iterator[tuple[str, str, str]]:
+    large, small = int(200_000 * SCALE), int(20_000 * SCALE)
+    started = time.perf_counter()
+    peak = float(_python(place, "-c", LARGE, str(large), "large"))
+    seconds = time.perf_counter() - started
+    before = float(_python(place, "-c", LARGE, str(small), "small"))
+    yield (
+        f"peak memory of {large:,} conversations in one run",
+        f"{peak:.0f} MB",
+        f"{peak / before:.2f} × that of {small:,}; aim 1.1",
+    )
+    yield (f"the same run, FULL, durable, {large / seconds:.0f} conversations/s", f"{seconds:.0f} s", "")
+    command = [sys.executable, "-m", "simulator", "status", "large"]
+    yield (
+        "status of that store",
+        f"{_seconds(place, command) - _seconds(place, [sys.executable, '-m', 'simulator']):.2f} s",
+        "aim 1 s",
+    )
+    again = _seconds(place, [sys.executable, "-c", LARGE, str(large), "large"])
+    yield ("the same run again, with nothing owed", f"{again:.1f} s", "aim 3 s for 200,000 until the first call")
+
+
+# -- parts -----------------------------------------------------------------------------------------------------------------------
+
+
+def _plums(file: Path, n: int) -> None:
+    facts = [{"id": k, "text": f"Basket number {k} holds {k}{k} plums."} for k in range(2, SHARDS + 1)]
+    shards = [{"id": 1, "text": "How many plums are there?"}, *facts]
+    text = " ".join(str(shard["text"]) for shard in shards)
+    rows = ({"id": f"p{i}", "task": "math", "shards": shards, "instruction": text, "target": "5"} for i in range(n))
+    file.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+
+
+@contextlib.contextmanager
+def _serving(latency: float) -> Iterator[str]:
+    server = str(ROOT / "tests" / "server" / "loopback.py")
+    handler = f"{ROOT / 'tests' / 'server' / 'parties.py'}:speak"
+    command = [sys.executable, server, "--latency", str(latency), "--handler", handler]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def _python(place: Path, *arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": f"{place}{os.pathsep}{ROOT}"}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=place, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _seconds(place: Path, command: list[str]) -> float:
+    started = time.perf_counter()
+    subprocess.run(command, cwd=place, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, check=False)
+    return time.perf_counter() - started
