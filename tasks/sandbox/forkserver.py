@@ -8,7 +8,6 @@ import socket
 import struct
 import subprocess
 import tempfile
-from dataclasses import asdict
 from importlib import resources
 
 from tasks.sandbox.inside.plan import Plan
@@ -130,4 +129,4 @@ def _payload(plan: Plan) -> bytes:
     def sources(names: tuple[str, ...]) -> list[tuple[str, str]]:
         return [(f"{_PACKAGE}.{name}", (folder / f"{name}.py").read_text(encoding="utf-8")) for name in names]
 
-    return json.dumps({"plan": asdict(plan), "launch": sources(_LAUNCHING), "serve": sources(_SERVING)}).encode()
+    return json.dumps({"plan": plan._asdict(), "launch": sources(_LAUNCHING), "serve": sources(_SERVING)}).encode()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import gc
 import os
 import signal
@@ -77,7 +76,7 @@ def test_levels_are_ordered_and_have_names() -> None:
 async def test_the_strongest_level_that_proves_itself_is_used(plans: Any) -> None:
     def without_bubblewrap(level: Isolation, plan: Any) -> Any:
         if level is Isolation.BUBBLEWRAP:
-            return dataclasses.replace(plan, bubblewrap="/bin/false")
+            return plan._replace(bubblewrap="/bin/false")
         return plan
 
     plans(without_bubblewrap)
@@ -104,7 +103,7 @@ async def test_a_level_whose_canary_gets_out_is_not_used(plans: Any) -> None:
     """The walls are there by name, but have a hole: the level is not claimed."""
 
     def with_a_hole(level: Isolation, plan: Any) -> Any:
-        return dataclasses.replace(plan, syscall_filter="")
+        return plan._replace(syscall_filter="")
 
     plans(with_a_hole)
     with pytest.raises(IsolationRefused) as refusal:
@@ -137,7 +136,7 @@ async def test_processes_are_limited_even_without_the_syscall_filter(
     plans: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second wall by itself: as root, too, a limit on processes binds, since the user was changed first."""
-    plans(lambda level, plan: dataclasses.replace(plan, syscall_filter=""))
+    plans(lambda level, plan: plan._replace(syscall_filter=""))
     monkeypatch.setattr(Sandbox, "_prove_walls", lambda self: asyncio.sleep(0))
     code = (
         "import os, time\ndef bomb():\n    forks = 0\n    try:\n        while forks < 500:\n"

@@ -14,25 +14,18 @@ import builtins
 import collections
 import contextlib
 import copy
-import datetime
-import decimal
-import enum
-import fractions
 import functools
 import heapq
-import inspect
+import importlib
 import itertools
 import json
 import math
 import operator
 import os
-import random
 import re
 import resource
-import statistics
 import string
 import sys
-import threading
 import types
 import typing
 from collections.abc import Callable, Iterator
@@ -49,11 +42,9 @@ _FILE_BYTES = 16 << 20
 _DECIMAL_BITS = 8192  # longer integers are written in base 16: Python refuses decimals beyond 4300 digits
 _DEEPEST = 200  # lists within lists
 
-_MODULES = (
-    bisect, collections, copy, datetime, decimal, enum, fractions, functools, heapq, itertools, json, math, operator,
-    random, re, statistics, string, sys, typing,
-)  # fmt: skip
 _OPEN_MODULES = (typing, math, itertools, functools, heapq, bisect, collections)  # later ones win
+_MODULES = (*_OPEN_MODULES, copy, json, operator, os, re, string, sys)
+_MODULES_IF_NAMED = ("datetime", "decimal", "enum", "fractions", "random", "statistics")  # slow to fork with
 
 
 def _public(module: types.ModuleType) -> Iterator[str]:
@@ -98,7 +89,6 @@ def run(program: dict[str, Any], tests: list[dict[str, Any]], write: Callable[[s
     os.environ.clear()
     sys.argv[:] = [_FILE]
     sys.setrecursionlimit(_RECURSION)
-    random.seed(0)
     if program["entry"] is None:
         write(_line(lambda: ["loaded"]))
         write(_line(lambda: _run_as_script(program)))
@@ -137,6 +127,10 @@ def _describe(error: BaseException) -> str:
 def _load(program: dict[str, Any], module: types.ModuleType) -> list[Any]:
     sys.modules[module.__name__] = module  # dataclasses, pickle and typing look themselves up
     module.__dict__.update(PRELUDE)
+    named = [name for name in _MODULES_IF_NAMED if name in program["preamble"] + program["code"]]
+    module.__dict__.update((name, importlib.import_module(name)) for name in named)
+    if "random" in named:
+        module.random.seed(0)  # a program's luck does not change from run to run
     for text in (program["preamble"], program["code"]):
         exec(compile(text, _FILE, "exec", dont_inherit=True), module.__dict__)
     return ["loaded"]
@@ -147,7 +141,7 @@ def _call(module: types.ModuleType, entry: str, args: list[Any]) -> Any:
     *owner, name = entry.split(".")
     place: Any = getattr(module, owner[0])() if owner else module
     result = getattr(place, name)(*args)
-    if inspect.iscoroutine(result):
+    if isinstance(result, types.CoroutineType):
         import asyncio
 
         return asyncio.run(result)
@@ -158,9 +152,10 @@ def _run_as_script(program: dict[str, Any]) -> list[Any]:
     """As `python program.py` would: the name is `__main__`, exiting is a regular end, threads are waited for."""
     with contextlib.suppress(SystemExit):
         _load(program, types.ModuleType("__main__"))
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
+    if threading := sys.modules.get("threading"):
+        for thread in set(threading.enumerate()) - {threading.main_thread()}:
+            if not thread.daemon:
+                thread.join()
     sys.stdout.flush()
     return ["ended"]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 #: Where an evaluation finds its own folder, which is also its working directory.
 SCRATCH = "/scratch"
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """One fork server.
 
     Attributes:

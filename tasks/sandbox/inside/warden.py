@@ -19,8 +19,7 @@ import signal
 import socket
 import struct
 import time
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from tasks.sandbox.inside.candidate import lock_down, run
 from tasks.sandbox.inside.kernel import cpu_seconds
@@ -30,8 +29,7 @@ _LOADED = b'["loaded"]'
 _CLAIMS = 3  # the candidate's descriptor for what it claims
 
 
-@dataclass(frozen=True)
-class Allowance:
+class Allowance(NamedTuple):
     """What an evaluation may use: seconds of CPU and of wall time a step, bytes of memory, bytes of output."""
 
     cpu: float
