@@ -124,9 +124,9 @@ def _renamed(rows: Sequence[Placed], names: Mapping[int | float, int | float]) -
 # -- what a gold query allows -------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def expected(database: Path, gold: str, limits: Limits, version: tuple[int, int]) -> Expected:
-    """What a gold query allows on one database. Kept for the last 512 pairs.
+    """What a gold query allows on one database. Kept for the last 256 pairs.
 
     Args:
         version: size and change time of the file, so that another file of the same name is read anew.
@@ -193,8 +193,8 @@ def _by_keys(database: Path, tree: exp.Query, table: Table, limits: Limits) -> E
         return None
     blocks = _blocks(whole.rows, keys)
     taken = blocks[skipped : skipped + len(table.rows)]
-    rows = [row[: len(table.columns)] for row in whole.rows]
-    pool = tuple(row for row in _placed(blocks, rows) if row[0] in set(taken))
+    rows, wanted = [row[: len(table.columns)] for row in whole.rows], set(taken)
+    pool = tuple(row for row in _placed(blocks, rows) if row[0] in wanted)
     if whole.truncated or len(taken) != len(table.rows) or not _within(_placed(taken, table.rows), pool):
         return None
     return Expected(len(table.columns), tuple(taken), pool, undetermined=_is_choice(taken, pool))
