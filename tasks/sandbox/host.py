@@ -43,7 +43,7 @@ class Sandbox:
 
     def __init__(self, require: Isolation = Isolation.LANDLOCK, servers: int | None = None) -> None:
         self.require = require
-        self._size = servers or len(os.sched_getaffinity(0))
+        self._size = servers or _cores()
         self._slots = asyncio.Semaphore(2 * self._size)
         self._opening = asyncio.Lock()
         self._level = require  # of the servers, also while they are tried
@@ -182,6 +182,11 @@ class Sandbox:
         if outcomes is None:
             raise SandboxFailure(f"it did not answer ({self._servers[0].complaint()})")
         return outcomes[0]
+
+
+def _cores() -> int:
+    """Those this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _request(program: Program, tests: Sequence[Call] | Sequence[Feed], limits: Limits) -> bytes:

@@ -70,7 +70,7 @@ def plan(level: Isolation, number: int) -> Plan:
         bubblewrap=bubblewrap,
         namespaces=walls,
         landlock=level is Isolation.LANDLOCK,
-        uid=_spare_uid(number) if walls and os.geteuid() == 0 else None,
+        uid=_spare_uid(number) if walls else None,
         syscall_filter=_syscall_filter(level).hex(),
     )
 
@@ -84,10 +84,17 @@ def _syscall_filter(level: Isolation) -> bytes:
         raise Unavailable(f"no seccomp: {error}") from error
 
 
-def _spare_uid(number: int) -> int:
-    """An id nothing else runs under: from the range systemd hands out to services for as long as they run."""
+def _spare_uid(number: int) -> int | None:
+    """What root becomes: an id nothing else runs under, from the range systemd hands out to services while they run.
+
+    None for anybody else, and for the root of a user namespace that has no other ids (usually an ordinary user outside).
+    """
     first, size = 61184, 4336
-    return first + (os.getpid() * 64 + number) % size
+    uid = first + (os.getpid() * 64 + number) % size
+    with open("/proc/self/uid_map", encoding="ascii") as file:
+        ranges = [[int(word) for word in line.split()] for line in file]
+    exists = any(start <= uid < start + length for start, _, length in ranges)
+    return uid if os.geteuid() == 0 and exists else None
 
 
 # -- the Python installation ------------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ FAILING = {
 @pytest.mark.parametrize(("reply", "status", "outcomes"), FAILING.values(), ids=FAILING.keys())
 async def test_a_wrong_program_fails_and_the_score_says_how(reply: str, status: str, outcomes: list[str]) -> None:
     class Quick(CodeTask):
-        limits = Limits(cpu=0.3)
+        limits = Limits(cpu=0.5)
 
     result = await score(reply, task=Quick())
     assert (result.value, result.correct, result.status) == (0.0, False, status)

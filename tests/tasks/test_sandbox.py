@@ -35,7 +35,7 @@ from tasks.sandbox import (
 
 ROOT = Path(__file__).parents[2]
 ADD = Program(code="def add(a, b):\n    return a + b", entry="add")
-QUICK = Limits(cpu=1.0, wall=3.0)
+QUICK = Limits(cpu=2.0, wall=30.0)
 WALLED = [Isolation.BUBBLEWRAP, Isolation.NAMESPACES, Isolation.LANDLOCK]
 UNREADABLE = Outcome("raised", detail="the program wrote an unreadable result")
 
