@@ -15,7 +15,7 @@ import msgspec
 from simulator.calls import Endpoint, Line, Switchboard
 from simulator.errors import Failure
 from simulator.judge import Judge
-from simulator.judging import judge_reply, score, scored_now
+from simulator.judging import judge_reply, score, scored_now, what_was_said
 from simulator.limits import Budget, make_gate
 from simulator.means import Means
 from simulator.models.model import make_model
@@ -130,8 +130,9 @@ async def _judgement(
     old = turn.judgement
     if what.judge is not None:
         ask = line.bound("judge", site)
+        said = what_was_said(turn.messages, task)
         return await judge_reply(
-            turn.reply, task, record.instance, what.judge, always=always, scored=scored, ask=ask, scorer=scorer
+            said, task, record.instance, what.judge, always=always, scored=scored, ask=ask, scorer=scorer
         )
     if old is None or old.score is None:
         return old

@@ -28,7 +28,7 @@ from tasks.fetch import DATASETS, published
 from tasks.nouns import Instance, Options
 from tasks.prompts import prompt
 from tasks.registry import TASKS, get_task
-from tasks.task import Task
+from tasks.task import Setup, Task
 
 T = TypeVar("T")
 
@@ -43,6 +43,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         assistant: models under test. `temperature`, `user_temperature`: one arm each; empty: the task's default (user: 1.0).
         interventions: one arm each; `none` is the plain conversation, `a+b` both at once.
         user, judge: see `USERS` and `JUDGES`; their models in `user_model` and `judge_model`.
+        native_tools, databases, require_isolation: see `tasks.task.Setup`.
         runs: repeats of every instance in every arm.
         max_tokens: of a reply of the assistant; None means the task's default.
     """
@@ -62,6 +63,9 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     judge: str = "rules"
     judge_model: str | None = None
     classify_single_turn: bool = False
+    native_tools: bool = False
+    databases: str | None = None
+    require_isolation: str | None = None
     runs: int = 10
     seed: int = 0
 
@@ -78,7 +82,9 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 #: More of these extends a run; all other fields are its protocol, and a change of those is another experiment.
-EXTENDABLE = frozenset({"tasks", "dataset", "limit", "strata", "modes", "assistant", "interventions", "runs"})
+EXTENDABLE = frozenset(
+    {"tasks", "dataset", "limit", "strata", "modes", "assistant", "interventions", "runs", "databases", "require_isolation"}
+)
 
 
 def read_experiment(path: Path | None, flags: Mapping[str, Any]) -> Experiment:
@@ -129,6 +135,7 @@ class Arm:
         return {
             "protocol": PROTOCOL,
             "task": self.task.name,
+            "setup": self.task.identity(),
             "policy": self.mode.policy.name,
             "interventions": [type(intervention).identity() for intervention in self.interventions],
             "user": self.user.name,
@@ -246,7 +253,8 @@ def plan(experiment: Experiment) -> Plan:
             allowed="openai:NAME, local:smollm2, anthropic:NAME, python:package.module:object, …",
             fix="give --assistant SPEC",
         )
-    return Plan(experiment, tuple(_part(experiment, get_task(name)) for name in _task_names(experiment)))
+    setup = Setup(experiment.native_tools, experiment.databases, experiment.require_isolation)
+    return Plan(experiment, tuple(_part(experiment, get_task(name, setup)) for name in _task_names(experiment)))
 
 
 def _part(experiment: Experiment, task: Task) -> Part:

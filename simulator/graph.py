@@ -22,7 +22,7 @@ from simulator.calls import Caller
 from simulator.conversation import Draft, Given, Reveal, Setting, Speak, State, Step, Talk, unrevealed
 from simulator.errors import Failure
 from simulator.interventions import Generate, Intervention
-from simulator.judging import judge_reply, scored_now
+from simulator.judging import judge_reply, scored_now, what_was_said
 from simulator.record import Judgement
 from simulator.user import View
 from tasks.nouns import Message, Options, Reply
@@ -181,7 +181,7 @@ async def assistant(state: Channels, *, runtime: Runtime[Scene]) -> Channels:
         draft.messages.extend(reply.messages)
         if reply.finish == "content_filter":
             raise Failure("assistant", "content_filter", reply.text)
-        if not reply.tool_calls or not scene.setting.mode.policy.tools(scene.setting):
+        if not reply.tool_calls or task.tool_calls_are_answers or not scene.setting.mode.policy.tools(scene.setting):
             break
         draft.messages.extend([await task.use_tool(instance, call) for call in reply.tool_calls])
     else:
@@ -240,7 +240,7 @@ async def judged(scene: Scene, state: State, draft: Draft) -> Judgement:
     """Class, answer and score of the reply under way."""
     setting = scene.setting
     return await judge_reply(
-        draft.text,
+        what_was_said(draft.messages, setting.task),
         setting.task,
         setting.instance,
         setting.judge,

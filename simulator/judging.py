@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
 from simulator.errors import Failure
 from simulator.judge import Judge
-from simulator.record import Judgement
-from tasks.nouns import Ask, Instance, Score, ScorerFailure, Shard
+from simulator.record import Judgement, spoken_reply
+from tasks.nouns import Ask, Instance, Message, Score, ScorerFailure, Shard
 from tasks.task import Task
+
+
+def what_was_said(messages: Sequence[Message], task: Task) -> str:
+    """The reply in the messages of a turn as judge and rules read it: its words, and calls that are answers."""
+    calls = messages[-1].tool_calls if messages else ()
+    words = spoken_reply(messages)
+    return "\n".join([words, task.called(calls)]).strip() if calls and task.tool_calls_are_answers else words
 
 
 async def judge_reply(

@@ -62,7 +62,9 @@ _TOML = click.Path(path_type=Path, dir_okay=False)
 EXPERIMENT: tuple[Option, ...] = (
     click.argument("experiment", required=False, type=_TOML, metavar="[EXPERIMENT.toml]"),
     _given("--tasks", type=NAMES, help="Tasks, or `all`.  [default: math]"),
-    _given("--dataset", metavar="FILE", help="A file (published JSON list, or our JSON lines), or lost-in-conversation."),
+    _given(
+        "--dataset", metavar="FILE", help="A file (published JSON list, or our JSON lines), or lost-in-conversation."
+    ),
     _given("--limit", type=int, metavar="N", help="First N instances of each task.  [default: all]"),
     _given(
         "--strata",
@@ -85,6 +87,15 @@ EXPERIMENT: tuple[Option, ...] = (
         default=None,
         help="In FULL and CONCAT, too, score only what the judge calls an attempt.",
     ),
+    _given(
+        "--native-tools", is_flag=True, default=None, help="Actions: give functions as native tools; calls are answers."
+    ),
+    _given(
+        "--databases",
+        metavar="DIR",
+        help="Database: DIR/<db_id>/<db_id>.sqlite, such as Spider's.  [default: embedded]",
+    ),
+    _given("--require-isolation", metavar="LEVEL", help="Code: refuse to run programs under less, such as bubblewrap."),
     _given("--runs", type=int, metavar="N", help="Repeats of every instance in every arm.  [default: 10]"),
     _given("--seed", type=int, metavar="N", help="Of all randomness that is ours.  [default: 0]"),
 )

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tasks.call_match import as_tool, faults
-from tasks.calls import Unreadable, read_calls
+from tasks.calls import Unreadable, calls_as_text, read_calls
 from tasks.classify import classify_reply
 from tasks.errands import generate
-from tasks.nouns import Ask, Instance, Score, Shard, TurnClass
+from tasks.nouns import Ask, Instance, Score, Shard, ToolCall, TurnClass
 from tasks.prompts import prompt
 from tasks.rows import Row
-from tasks.task import Task
+from tasks.task import Setup, Task
 
 
 class ActionsTask(Task):
@@ -34,10 +34,18 @@ class ActionsTask(Task):
     scoring = "the expected calls, types strict: 1 or 0"
     answer_form = "one or more function calls with their arguments, in Python's syntax or as JSON; nothing else"
     extraction = "rules"
+    tool_calls_are_answers = True
     prompts = ("actions/system", "actions/native", "actions/full", "actions/concat")
 
     def __init__(self, native_tools: bool = False) -> None:
         self.native_tools = native_tools
+
+    @classmethod
+    def made(cls, setup: Setup) -> ActionsTask:
+        return cls(native_tools=setup.native_tools)
+
+    def identity(self) -> dict[str, Any]:
+        return {"native_tools": self.native_tools}
 
     # -- instances ------------------------------------------------------------------------------------------------
 
@@ -85,6 +93,10 @@ class ActionsTask(Task):
     def concat(self, instance: Instance, shards: Sequence[Shard]) -> str:
         """The shards as bullets."""
         return prompt("tasks", "actions/concat").fill(shards="\n".join(f"- {shard.text}" for shard in shards))
+
+    def called(self, calls: Sequence[ToolCall]) -> str:
+        """The calls in the form the rules read."""
+        return calls_as_text(calls)
 
     def tools(self, instance: Instance) -> Sequence[Mapping[str, Any]]:
         """The functions as native tools, if they are given that way."""

@@ -21,7 +21,7 @@ from tasks.nouns import Ask, Instance, Score, ScorerFailure, Shard, TurnClass
 from tasks.prompts import prompt
 from tasks.rows import Row
 from tasks.sandbox import Isolation, IsolationRefused, Limits, Outcome, Program, shared
-from tasks.task import Task
+from tasks.task import Setup, Task
 
 #: What the first failed test makes of the whole; a wrong result is scored.
 _STATUS = {"raised": "error", "timed_out": "timeout", "memory": "memory"}
@@ -49,6 +49,11 @@ class CodeTask(Task):
 
     def __init__(self, require: Isolation = Isolation.LANDLOCK) -> None:
         self.require = require
+
+    @classmethod
+    def made(cls, setup: Setup) -> CodeTask:
+        """Raises `UnknownName` for an isolation that is none."""
+        return cls() if setup.require_isolation is None else cls(Isolation.named(setup.require_isolation))
 
     # -- instances ------------------------------------------------------------------------------------------------
 

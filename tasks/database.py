@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from tasks.classify import classify_reply
+from tasks.errors import DatasetError
 from tasks.nouns import Ask, Instance, Score, ScorerFailure, Shard, TurnClass
 from tasks.off_loop import off_loop
 from tasks.prompts import prompt
@@ -28,7 +29,7 @@ from tasks.schemas.questions import generate
 from tasks.sql import Limits, QueryFailed, run
 from tasks.sql_gold import difference, expected
 from tasks.sql_text import find_query, tidy
-from tasks.task import Task
+from tasks.task import Setup, Task
 
 
 class DatabaseTask(Task):
@@ -53,6 +54,18 @@ class DatabaseTask(Task):
 
     def __init__(self, databases: Path | None = None, limits: Limits | None = None) -> None:
         self.databases, self.limits = databases, limits or Limits()
+
+    @classmethod
+    def made(cls, setup: Setup) -> DatabaseTask:
+        """Raises `DatasetError` when the folder of databases is not there."""
+        if setup.databases is None:
+            return cls()
+        folder = Path(setup.databases)
+        if not folder.is_dir():
+            raise DatasetError(
+                "there is no such folder of databases", got=str(folder), allowed="DIR/<db_id>/<db_id>.sqlite"
+            )
+        return cls(databases=folder)
 
     # -- instances ------------------------------------------------------------------------------------------------
 

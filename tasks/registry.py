@@ -10,7 +10,7 @@ from tasks.errors import UnknownName
 from tasks.math import MathTask
 from tasks.rows import PUBLISHED_NAMES
 from tasks.summary import SummaryTask
-from tasks.task import Task
+from tasks.task import Setup, Task
 from tasks.translation import TranslationTask
 from tasks.travel.problems import TRAVEL_TASKS
 
@@ -26,10 +26,10 @@ TASKS: dict[str, type[Task]] = {
 }
 
 
-def get_task(name: str) -> Task:
+def get_task(name: str, setup: Setup = Setup()) -> Task:  # noqa: B008 - frozen
     """The task of this name, or of a name the published files gave it. Raises `UnknownName`."""
     key = name.strip().lower()
     key = PUBLISHED_NAMES.get(key, key)
     if key not in TASKS:
         raise UnknownName("task", name, TASKS)
-    return TASKS[key]()
+    return TASKS[key].made(setup)

@@ -10,11 +10,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import msgspec
+
 from tasks.datasets import load_instances
 from tasks.nouns import Ask, Instance, Message, Score, Script, Shard, ToolCall, TurnClass
 from tasks.rows import Row
 
 _DATA = Path(__file__).parent / "data"
+
+
+class Setup(msgspec.Struct, frozen=True):
+    """What a user may set of a task; each task takes what concerns it (`Task.made`).
+
+    Attributes:
+        native_tools: functions are given to the model as native tools, and its tool calls are its answer (actions).
+        databases: folder of `<db_id>/<db_id>.sqlite` files (database); None: the embedded ones.
+        require_isolation: the least isolation under which a model's program is run (code); None: the task's own minimum.
+    """
+
+    native_tools: bool = False
+    databases: str | None = None
+    require_isolation: str | None = None
 
 
 class Task:
@@ -30,6 +46,7 @@ class Task:
         answers_every_turn: every non-empty reply is an answer attempt; nothing needs to classify it.
         extraction: who finds the answer in an attempt when a model judges: `model` (the judge's own span of the reply) or
             `rules` (`extract` on the whole reply, after the judge's label: code, queries, whole-reply answers).
+        tool_calls_are_answers: tool calls of the model are its answer and nobody executes them.
         scored_on_last_turn: earlier attempts are recorded but not scored.
         binary: values are 0 or 1 (decides which statistics apply).
         presentations: modes of its own, each a `script`; `--modes` takes their names beside the general ones.
@@ -49,12 +66,22 @@ class Task:
     scripted_user: ClassVar[bool] = False
     answers_every_turn: ClassVar[bool] = False
     extraction: ClassVar[Literal["model", "rules"]] = "model"
+    tool_calls_are_answers: ClassVar[bool] = False
     scored_on_last_turn: ClassVar[bool] = False
     binary: ClassVar[bool] = True
     presentations: ClassVar[tuple[str, ...]] = ()
     compare_to: ClassVar[Mapping[str, str]] = {}
     prompts: ClassVar[tuple[str, ...]] = ()
     embedded: ClassVar[Path | None] = None
+
+    @classmethod
+    def made(cls, setup: Setup) -> Task:
+        """The task as the user set it up. Raises `ShardtalkError` for a setting that cannot be."""
+        return cls()
+
+    def identity(self) -> dict[str, Any]:
+        """What the setup changes in what is asked, for the identity of a run; JSON types."""
+        return {}
 
     # -- instances ------------------------------------------------------------------------------------------------
 
@@ -107,6 +134,10 @@ class Task:
 
     async def use_tool(self, instance: Instance, call: ToolCall) -> Message:
         """The tool message that answers a call. An error of the call is a result too, never an exception."""
+        raise NotImplementedError
+
+    def called(self, calls: Sequence[ToolCall]) -> str:
+        """Tool calls as the text that `extract` reads, for tasks whose `tool_calls_are_answers`."""
         raise NotImplementedError
 
     # -- answers --------------------------------------------------------------------------------------------------
