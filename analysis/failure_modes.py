@@ -46,8 +46,10 @@ def premature_attempts(turns: pd.DataFrame, by: Sequence[str] | None = None) -> 
     }
     parts = []
     for clock, share in clocks.items():
-        fifth = pd.Series(np.maximum(np.ceil(5 * share.to_numpy(np.float64) - 1e-9), 1).astype(int), index=first["key"])
-        placed = ends.assign(clock=clock, fifth=ends["key"].map(fifth).fillna(0).astype("int64"))
+        fifth = pd.Series(
+            np.maximum(np.ceil(5 * share.to_numpy(np.float64) - 1e-9), 1).astype(int), index=first["key"].astype("str")
+        )
+        placed = ends.assign(clock=clock, fifth=fifth.reindex(ends["key"].astype("str"), fill_value=0).to_numpy())
         parts.append(
             _grouped(placed, [*by, "clock", "fifth"])["outcome"].agg(conversations="size", score="mean").reset_index()
         )
@@ -167,7 +169,14 @@ def recovery(turns: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFra
         recovered_early=ended.where(early),
     )
     grouped = _grouped(wide, by)
-    return grouped.size().rename("conversations").to_frame().join(grouped.mean()).reset_index()
+    return (
+        grouped.size()
+        .rename("conversations")
+        .to_frame()
+        .join(grouped.mean())
+        .reset_index()
+        .sort_values(by, ignore_index=True)
+    )
 
 
 def reliance(turns: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFrame:
@@ -182,7 +191,9 @@ def reliance(turns: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFra
     kept = [_kept(before, after) for before, after in zip(wrong["before"], wrong["answer"], strict=True)]
     wide = wrong[by].assign(identical=wrong["same"].astype("float64"), kept=np.asarray(kept, dtype=np.float64))
     grouped = _grouped(wide, by)
-    return grouped.size().rename("pairs").to_frame().join(grouped.mean()).reset_index()
+    return (
+        grouped.size().rename("pairs").to_frame().join(grouped.mean()).reset_index().sort_values(by, ignore_index=True)
+    )
 
 
 def assumptions(
@@ -205,7 +216,14 @@ def assumptions(
         stated = replies.fillna("").map(lambda reply: float(bool(_ASSUMING.search(reply))))
         wide["stated"] = stated.set_axis(made.index).where(early)
     grouped = _grouped(wide, by)
-    return grouped.size().rename("attempts").to_frame().join(grouped.mean()).reset_index()
+    return (
+        grouped.size()
+        .rename("attempts")
+        .to_frame()
+        .join(grouped.mean())
+        .reset_index()
+        .sort_values(by, ignore_index=True)
+    )
 
 
 # -- parts -----------------------------------------------------------------------------------------------------------------

@@ -57,6 +57,8 @@ def conversations(source: Source, *, strata: bool = False) -> pd.DataFrame:
 def turns(source: Source, *, inherited: bool = False) -> pd.DataFrame:
     """One row a turn: `CONTEXT` and `RENAMED` columns of its conversation, then `TURN_COLUMNS`; in order.
 
+    Texts of the conversation are categories, since they are the same in each of its turns.
+
     Args:
         source: as in `conversations`.
         inherited: a conversation that continues another one (RECAP) begins with its parent's turns, and its counts of shards
@@ -78,7 +80,7 @@ def turns(source: Source, *, inherited: bool = False) -> pd.DataFrame:
     body, position = _ordered(body, position)
     if inherited and head["parent"].notna().any():
         body, position = _with_prefixes(body, position, _parents(head), head["shards"].to_numpy(dtype=np.int64))
-    beside = head.drop(columns="parent").rename(columns=RENAMED).take(position)
+    beside = _repeated(head.drop(columns="parent").rename(columns=RENAMED)).take(position)
     return pd.concat([beside.reset_index(drop=True), body], axis=1)
 
 
@@ -125,6 +127,11 @@ def _typed(table: pa.Table, columns: Sequence[Column]) -> pd.DataFrame:
 
 _ID = Column("id", "int", lambda row: row, "row id in the store")
 _HEAD = (*CONTEXT, *RENAMED, "parent")
+
+
+def _repeated(head: pd.DataFrame) -> pd.DataFrame:
+    """Texts as categories: repeating them for every turn copies numbers only."""
+    return head.astype({name: "category" for name in head if isinstance(head[name].dtype, pd.StringDtype)})
 
 
 def _ordered(body: pd.DataFrame, position: Positions) -> tuple[pd.DataFrame, Positions]:

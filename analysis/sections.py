@@ -54,8 +54,9 @@ def sections(source: frames.Source, report: Report, *, seed: int = 0) -> Iterato
     """The sections of a run, in order. Reads every turn."""
     yield from _of_measures(report)
     with frames.opened(source) as store:
-        yield _noise(ordered(frames.conversations(store), store), seed)
-        turns = ordered(frames.turns(store, inherited=True), store)
+        conversations = ordered(frames.conversations(store), store)
+        turns = _alike(frames.turns(store, inherited=True), conversations)
+    yield _noise(conversations, seed)
     for made in SECTIONS:
         yield _section(made, turns)
 
@@ -79,6 +80,14 @@ def _of_measures(report: Report) -> Iterator[Section]:
         yield Section("Differences", _first(figures.differences), figure=figures.differences(report.differences))
     if table["cost_each"].notna().any():
         yield Section("Cost and score", _first(figures.cost), figure=figures.cost(table))
+
+
+def _alike(turns: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
+    """The turns with the categories in the order of the conversations, so that tables of turns have that order too."""
+    order = {name: list(dict.fromkeys(conversations[name])) for name in ("task", "mode", "assistant")}
+    return turns.assign(
+        **{name: turns[name].cat.set_categories(values, ordered=True) for name, values in order.items()}
+    )
 
 
 def _noise(conversations: pd.DataFrame, seed: int) -> Section:

@@ -29,7 +29,12 @@ def user_faults(turns: pd.DataFrame, by: Sequence[str] = _BY) -> pd.DataFrame:
     of_ends = last[by].assign(capped=(last["ended"] == "turn_cap").astype("float64"), untold=untold.astype("float64"))
     grouped, ended = (frame.groupby(by, sort=False, dropna=False, observed=True) for frame in (of_turns, of_ends))
     table = grouped.size().rename("turns").to_frame().join(grouped.mean())
-    return table.join(ended.size().rename("conversations")).join(ended.mean()).reset_index()
+    return (
+        table.join(ended.size().rename("conversations"))
+        .join(ended.mean())
+        .reset_index()
+        .sort_values(by, ignore_index=True)
+    )
 
 
 def violations(turns: pd.DataFrame, texts: pd.DataFrame, by: Sequence[str] = _BY) -> pd.DataFrame:

@@ -54,9 +54,8 @@ def beta_binomial(successes: Sequence[int] | Integers, runs: Sequence[int] | Int
     def loss(logits: Floats) -> float:
         return -float(weights @ _log_likelihood(wins, trials, *special.expit(logits)))
 
-    starts = [np.array([special.logit(mean), at]) for at in (-3.0, 0.0, 3.0)]
-    fits = [optimize.minimize(loss, start, method="L-BFGS-B", bounds=[(-_EDGE, _EDGE)] * 2) for start in starts]
-    mu, rho = special.expit(min(fits, key=lambda fit: float(fit.fun)).x)
+    start = special.logit(np.array([mean, np.clip(_moment_icc(wins, trials, weights), 0.01, 0.99)]))
+    mu, rho = special.expit(optimize.minimize(loss, start, method="L-BFGS-B", bounds=[(-_EDGE, _EDGE)] * 2).x)
     variance = mu * (1 - mu)
     return Split(
         float(mu), float(np.sqrt(variance * rho)), float(np.sqrt(variance * (1 - rho))), float(rho), "beta-binomial"
@@ -99,6 +98,14 @@ def _split(values: Floats, instance: Integers) -> Split:
     if np.isin(values, (0.0, 1.0)).all():
         return beta_binomial(np.bincount(instance, values).astype(np.int64), np.bincount(instance))
     return random_effects(values, instance)
+
+
+def _moment_icc(wins: Floats, trials: Floats, weights: Integers) -> float:
+    """The intraclass correlation by the analysis of variance: near the maximum of the likelihood, which has only one."""
+    instance = np.repeat(np.arange(int(weights.sum())), np.repeat(trials, weights).astype(np.int64))
+    pairs = zip(np.repeat(wins, weights).astype(int), np.repeat(trials, weights).astype(int), strict=True)
+    values = np.concatenate([np.r_[np.ones(won), np.zeros(of - won)] for won, of in pairs])
+    return random_effects(values, instance).icc or 0.0
 
 
 def _log_likelihood(wins: Floats, trials: Floats, mu: float, rho: float) -> Floats:

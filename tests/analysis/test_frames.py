@@ -91,7 +91,7 @@ def test_strata_become_columns_on_demand(make_store, make_record):
 def test_an_empty_store_gives_empty_frames_of_the_same_shape(make_store, make_record):
     empty, full = make_store([], "empty"), make_store([make_record()], "full")
     for read in (analysis.conversations, analysis.turns, lambda run: analysis.turns(run, inherited=True)):
-        assert read(empty).dtypes.to_dict() == read(full).dtypes.to_dict()
+        assert read(empty).dtypes.astype(str).to_dict() == read(full).dtypes.astype(str).to_dict()
         assert read(empty).empty
     assert analysis.conversations(empty, strata=True).empty
 
