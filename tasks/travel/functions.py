@@ -36,7 +36,7 @@ class Function:
         """What the function returns for arguments as a model wrote them (JSON text). Raises `CallError`."""
         try:
             given = msgspec.json.decode(arguments.strip() or "{}", type=self._arguments, strict=False)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
             raise CallError(f"{self.name}: the arguments do not fit: {error}") from error
         return self._call(subject, **msgspec.structs.asdict(given))
 
@@ -57,7 +57,7 @@ def _arguments(call: Callable[..., Any]) -> type[msgspec.Struct]:
 def parameters(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON schema of a type in the plain form every server takes: no references, no titles, no `null`."""
     (schema,), components = msgspec.json.schema_components([arguments])
-    return {key: value for key, value in _plain(schema, components).items() if key != "title"}
+    return dict(_plain(schema, components))
 
 
 def _plain(node: Any, components: Mapping[str, Any]) -> Any:
@@ -70,6 +70,8 @@ def _plain(node: Any, components: Mapping[str, Any]) -> Any:
     if "anyOf" in node:  # an optional argument is one that may be left out
         (told,) = (option for option in node["anyOf"] if option.get("type") != "null")
         node = {key: value for key, value in node.items() if key != "anyOf"} | told
+    if node.get("type") == "object":
+        node = {key: value for key, value in node.items() if key != "title"}
     if "enum" in node:
         node = {**node, "type": "string", "enum": [value for value in node["enum"] if value is not None]}
     return {key: _plain(value, components) for key, value in node.items() if not (key == "default" and value is None)}

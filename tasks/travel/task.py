@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from tasks.classify import classify_reply
 from tasks.errors import DatasetError, PromptError
 from tasks.nouns import Ask, Instance, Message, Score, Script, Shard, ToolCall, TurnClass
 from tasks.prompts import prompt
@@ -177,10 +178,9 @@ class TravelTask(Task):
     # -- answers --------------------------------------------------------------------------------------------------
 
     async def classify(self, reply: str, instance: Instance) -> TurnClass:
-        """An attempt if the rules find an answer."""
-        if await self.extract(reply, instance) is not None:
-            return "answer_attempt"
-        return "clarification" if "?" in reply else "discussion"
+        """An attempt if the rules find an answer; they see to it that a reply commits to it. Else by the generic rules."""
+        found = await self.extract(reply, instance)
+        return "answer_attempt" if found is not None else classify_reply(reply, has_answer=False)
 
     async def extract(self, reply: str, instance: Instance) -> str | None:
         """The part of the reply that is its answer; None for a reply that gives none, which is not the same as a wrong one."""

@@ -104,6 +104,7 @@ class YesNo(Form):
     _CUED = re.compile(
         r"\banswer\b(?:\s\w+){0,3}?[\s*_:]{0,4}(?:is|:|=)?[\s*_:\"“]{0,4}\b(?P<v>yes|no)\b", re.IGNORECASE
     )
+    _FURTHER = re.compile(r"\b(?:further|farther|more)\b", re.IGNORECASE)
     _NOT = re.compile(r"\b(?:not|isn't|isn’t|no further|neither)\b", re.IGNORECASE)
 
     def find(self, reply: str, frame: Frame) -> str | None:
@@ -134,11 +135,19 @@ class YesNo(Form):
         return said["v"].lower() if said else None
 
     def _by_direction(self, statement: str, frame: Frame) -> str | None:
-        """From `Abbot Park is (not) further north than …`: the first name is what is said to be there."""
+        """From `Abbot Park is (not) further north than …`: the first name is what is said to be there.
+
+        Both names, or a comparative, make it a comparison; where one of the two is on the map does not answer the question.
+        """
         ways = f"{frame.about}|{self._OPPOSITE.get(frame.about, frame.about)}"
-        there = re.search(rf"\b({ways})(?:ern|wards?)?\b", statement, re.IGNORECASE) if frame.about else None
-        named = [name for place, name in mentions(statement, frame.names) if there and place < there.start()]
-        if not there or not named:
+        there = (
+            re.search(rf"(?<![\w-])({ways})(?:ern|wards?)?(?![\w-])", statement, re.IGNORECASE) if frame.about else None
+        )
+        if not there:
             return None
-        holds = (named[0] == frame.names[0]) == (there[1].lower() == frame.about)
+        named = mentions(statement, frame.names)
+        compared = len({name for _, name in named}) == 2 or self._FURTHER.search(statement)
+        if not named or not compared or named[0][0] > there.start():
+            return None
+        holds = (named[0][1] == frame.names[0]) == (there[1].lower() == frame.about)
         return "no" if holds == bool(self._NOT.search(statement)) else "yes"

@@ -181,6 +181,8 @@ SAID: list[tuple[Form, Frame, Any, list[str]]] = [
             "Which restaurant do you mean?",
             "No problem! Which restaurant do you mean?",
             "I am not sure.",
+            "Norbury College lies 1068 metres east of the south-west corner of the town map.",
+            "Norbury College is in the west of town.",
             "Yes, I can help with that! Where is the restaurant?",
         ],
     ),

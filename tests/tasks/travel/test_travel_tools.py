@@ -62,7 +62,6 @@ def test_a_typed_function_becomes_a_schema() -> None:
                             "description": "One leg.",
                             "properties": {"to": {"type": "string"}, "km": {"type": "integer", "default": 1}},
                             "required": ["to"],
-                            "title": "Leg",
                         },
                     },
                     "pace": {"type": "number", "description": "Speed.", "exclusiveMinimum": 0},
@@ -161,6 +160,8 @@ def test_a_booking_succeeds_and_gives_no_price_away(town: Town) -> None:
         ("find_hotels", '{"stars": 3}', "stars"),
         ("find_hotels", '{"area": "north"', "arguments do not fit"),
         ("find_hotels", "[]", "object"),
+        ("find_hotels", '{"name": "\ud800"}', "arguments do not fit"),
+        ("\ud800", "{}", "no function"),
         ("find_hotels", "[" * 100_000, "arguments do not fit"),
         ("find_trains", '{"departure": "a", "day": "friday"}', "destination"),
         (
