@@ -112,7 +112,11 @@ def _readable() -> list[str]:
     base = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix, "installed_base": sys.base_prefix}
     paths = [_python()[0], *(sysconfig.get_path(name, vars=base) for name in ("stdlib", "platstdlib"))]
     library = os.path.join(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("INSTSONAME") or "")
-    paths += [library, *_system_libraries()]
+    shared = sys.base_prefix in (
+        "/usr",
+        "/usr/local",
+    )  # with the rest of the system; elsewhere all libraries are Python's
+    paths += [library, *_system_libraries(), *([] if shared else [os.path.join(sys.base_prefix, "lib")])]
     return _without_nested(path for path in paths if os.path.exists(path) and os.path.isabs(path))
 
 

@@ -372,6 +372,19 @@ async def test_the_time_limit_ends_it(sandbox: Sandbox, code: str) -> None:
     assert await only_servers_are_left(sandbox)
 
 
+async def test_lines_buy_no_time(sandbox: Sandbox) -> None:
+    """Each answer starts the clocks again, but there are only as many answers as tests."""
+    code = """
+        import os, time
+        def attack():
+            while True:
+                os.write(3, b"[]\\n")
+                time.sleep(0.05)
+    """
+    assert await attack(sandbox, code, limits=Limits(cpu=0.2, wall=0.4)) == UNREADABLE
+    assert await only_servers_are_left(sandbox)
+
+
 CHILDREN = {
     "SB-06: a long sleep": """
         import subprocess, sys

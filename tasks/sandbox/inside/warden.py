@@ -77,7 +77,7 @@ class Evaluation:
         """Runs a fresh candidate: all tests from `first` on, or this one if each needs a process of its own."""
         tests = self.tests[first : first + 1] if self.is_script else self.tests[first:]
         child = self._start(tests)
-        child.watch(self.cpu, self.wall, renew=not self.troubled)
+        child.watch(self.cpu, self.wall, steps=1 if self.troubled else 1 + len(tests))
         self.output -= child.written
         if self.troubled:
             self.cpu, self.wall = self.cpu - child.used_cpu, self.wall - child.used_wall
@@ -164,13 +164,14 @@ class Candidate:
         """Bytes, on both streams."""
         return sum(map(len, self.streams.values()))
 
-    def watch(self, cpu: float, wall: float, *, renew: bool) -> None:
-        """Returns when the process has ended, by itself or by us. `renew`: every new line starts the clocks again."""
+    def watch(self, cpu: float, wall: float, steps: int) -> None:
+        """Returns when the process has ended, by itself or by us. Each line ends a step and starts the clocks again, but
+        only for so many steps: more lines buy no time."""
         began = step_wall = time.monotonic()
         step_cpu, claimed = 0.0, 0
         while not self.end:
             self.used_cpu, now = cpu_seconds(self.pid), time.monotonic()
-            if renew and self.claimed > claimed:
+            if claimed < self.claimed < steps:
                 claimed, step_cpu, step_wall = self.claimed, self.used_cpu, now
             left = min(cpu - (self.used_cpu - step_cpu), wall - (now - step_wall))
             if left <= 0:
