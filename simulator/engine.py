@@ -100,7 +100,8 @@ async def run(plan: Plan, folder: Path, means: Means | None = None, watcher: Wat
     with Writer(folder) as writer:
         admit(writer, plan.experiment, extend=means.extend)
         ledger = Ledger(writer, Outcome(len(plan)), watcher)
-        async with _crew(plan, means, ledger, _budget(plan, means, writer)) as crew:
+        models = ((role, name) for arm, _ in plan.arms() for role, name in arm.names.items())
+        async with _crew(plan, means, ledger, budget(models, means, writer)) as crew:
             return await _Foreman(plan, writer, ledger, crew, means).work()
 
 
@@ -120,15 +121,14 @@ def admit(writer: Writer, experiment: Experiment, *, extend: bool) -> None:
     writer.add_experiment(asked)
 
 
-def _budget(plan: Plan, means: Means, writer: Writer) -> Budget:
-    """What may still be spent. A budget of dollars needs the price of every model."""
+def budget(models: Iterable[tuple[str, str]], means: Means, writer: Writer) -> Budget:
+    """What may still be spent by models of these roles and names. A budget of dollars needs the price of every one."""
     if means.budget_usd is not None:
-        names = {(role, name) for arm, _ in plan.arms() for role, name in arm.names.items()}
-        unpriced = sorted({name for role, name in names if price_of(name, means.access_of(role)) is prices.unknown})
+        unpriced = {name for role, name in models if price_of(name, means.access_of(role)) is prices.unknown}
         if unpriced:
             raise ExperimentError(
                 "a budget in dollars needs the price of every model",
-                got=", ".join(unpriced),
+                got=", ".join(sorted(unpriced)),
                 fix="give --price SPEC=IN,OUT (dollars per million tokens), or --budget-tokens",
             )
     usd, tokens = writer.spent()
@@ -193,7 +193,7 @@ class _Foreman:
         owed = self._owed()
         heartbeat = asyncio.create_task(self._tell_status())
         try:
-            with self._interruptible():
+            with interruptible(self.halt):
                 async with asyncio.TaskGroup() as places:
                     for _ in range(min(self.means.max_concurrency, max(1, len(self.plan)))):
                         places.create_task(self._place(owed))
@@ -247,27 +247,6 @@ class _Foreman:
         self.outcome.stopped = self.outcome.stopped or why
         self.crew.halt(why)
 
-    @contextlib.contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """The first Ctrl-C or SIGTERM finishes the calls under way and saves, the second stops at once; both can be resumed."""
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-        def interrupt() -> None:
-            if self.outcome.stopped and task:
-                task.cancel()
-            self.halt("interrupted")
-
-        caught: list[signal.Signals] = []
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):  # not the main thread, not Unix
-                loop.add_signal_handler(number, interrupt)
-                caught.append(number)
-        try:
-            yield
-        finally:
-            for number in caught:
-                loop.remove_signal_handler(number)
-
     async def _tell_status(self) -> None:
         """Says now and then how far we are, for those who look at the store from outside."""
         while True:
@@ -281,6 +260,31 @@ class _Foreman:
             "parked": self.outcome.parked,
             "stopped": self.outcome.stopped,
         }
+
+
+@contextlib.contextmanager
+def interruptible(halt: Callable[[str], None]) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM finishes the calls under way and saves, the second stops at once; both can be resumed."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    asked = False
+
+    def interrupt() -> None:
+        nonlocal asked
+        if asked and task:
+            task.cancel()
+        asked = True
+        halt("interrupted")
+
+    caught: list[signal.Signals] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):  # not the main thread, not Unix
+            loop.add_signal_handler(number, interrupt)
+            caught.append(number)
+    try:
+        yield
+    finally:
+        for number in caught:
+            loop.remove_signal_handler(number)
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -83,7 +83,18 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 #: More of these extends a run; all other fields are its protocol, and a change of those is another experiment.
 EXTENDABLE = frozenset(
-    {"tasks", "dataset", "limit", "strata", "modes", "assistant", "interventions", "runs", "databases", "require_isolation"}
+    {
+        "tasks",
+        "dataset",
+        "limit",
+        "strata",
+        "modes",
+        "assistant",
+        "interventions",
+        "runs",
+        "databases",
+        "require_isolation",
+    }
 )
 
 
@@ -265,7 +276,7 @@ def _part(experiment: Experiment, task: Task) -> Part:
         raise ExperimentError(f"no instance of task {task.name} has these strata", got=experiment.strata)
     instances = instances[: experiment.limit]
     arms: dict[str, Arm] = {}
-    for arm in _arms(experiment, task):
+    for arm in arms_of(experiment, task):
         arms.setdefault(arm.digest, arm)
     fitting = ((arm, frozenset(instance.id for instance in suited(arm.mode, task, instances))) for arm in arms.values())
     return Part(tuple(instances), tuple(instance.digest() for instance in instances), tuple(fitting))
@@ -280,7 +291,7 @@ def _task_names(experiment: Experiment) -> list[str]:
     return list(TASKS) if "all" in experiment.tasks else list(dict.fromkeys(experiment.tasks))
 
 
-def _arms(experiment: Experiment, task: Task) -> Iterator[Arm]:
+def arms_of(experiment: Experiment, task: Task) -> Iterator[Arm]:
     """The arms of one task, each behind the one it continues."""
     for assistant in experiment.assistant:
         for temperature in experiment.temperature or (task.temperature,):

@@ -6,7 +6,7 @@ yields what it objects to; a draft with objections is asked for again, then repl
 repeated shards, leaked reasoning, swapped roles).
 
 draft.py    the draft itself          slips.py    the rules about its voice
-repeats.py  what was said before      wording.py  what a text says
+repeats.py  what was said before      kept.py     what a text leaves out
 """
 
 from __future__ import annotations
@@ -15,20 +15,9 @@ from collections.abc import Callable, Iterator
 
 from simulator import slips
 from simulator.draft import Draft
+from simulator.kept import denies_alone, names_left_out, numbers_left_out, quotes_left_out, units_left_out
 from simulator.repeats import content, coverage, repeats, similarity
-from simulator.wording import (
-    denies,
-    firm_values,
-    may_negate,
-    names,
-    numbers,
-    plain,
-    quoted,
-    units,
-    units_of_numbers,
-    values,
-    words,
-)
+from simulator.wording import denies, firm_values, may_negate, names, numbers, quoted, values, words
 from tasks.nouns import Shard
 
 
@@ -49,36 +38,29 @@ def advice(violation: str) -> str:
 
 
 def _missing_numbers(draft: Draft) -> Iterator[str]:
-    heard = values(draft.text)
-    missing = [n.written for n in numbers(draft.own) if n.firm and n.value not in heard]
-    if missing:
+    if missing := numbers_left_out(draft.own, draft.text):
         yield ", ".join(missing)
 
 
 def _missing_units(draft: Draft) -> Iterator[str]:
-    missing = units_of_numbers(draft.own) - units(draft.text)
-    if missing:
-        yield ", ".join(sorted(missing))
+    if missing := units_left_out(draft.own, draft.text):
+        yield ", ".join(missing)
 
 
 def _missing_quotes(draft: Draft) -> Iterator[str]:
-    heard = " ".join(plain(draft.text).split())
-    for string in sorted(quoted(draft.own)):
-        if " ".join(string.split()) not in heard:
-            yield string
+    yield from quotes_left_out(draft.own, draft.text)
 
 
 def _missing_negation(draft: Draft) -> Iterator[str]:
-    if denies(draft.own) and not may_negate(draft.text):
+    if denies_alone(draft.own, draft.text):
         yield ""
 
 
 def _missing_names(draft: Draft) -> Iterator[str]:
     evidence = "\n".join(shard.text for shard in (*draft.revealed, *draft.others))
-    known = {word for message in draft.said for word in words(message.content)}
-    missing = names(draft.own, evidence) - known - words(draft.text)
-    if missing:
-        yield ", ".join(sorted(missing))
+    known = "\n".join(message.content for message in draft.said)
+    if missing := names_left_out(draft.own, f"{known}\n{draft.text}", evidence):
+        yield ", ".join(missing)
 
 
 #: The part of a shard's content that has to be in the text. Of a good model's rewordings 99 in 100 keep more.

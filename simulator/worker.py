@@ -10,7 +10,7 @@ import asyncio
 import platform
 import time
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib import metadata
@@ -52,30 +52,22 @@ class Work(msgspec.Struct, frozen=True):
     parent: Record | None = None
 
 
-class Worker:
-    """Plays chains, as many at once as `do` is awaited. Made by `worker`."""
+class Stage:
+    """Where conversations are played: models, journal, gates and budget, and a sink for what comes of it. Made by `stage`."""
 
-    def __init__(self, plan: Plan, board: Switchboard, sink: Sink) -> None:
-        self.plan, self.board, self.sink = plan, board, sink
-
-    async def do(self, work: Work) -> None:
-        """A conversation, then those that continue it; these stay owed as long as it has not ended.
-
-        Raises `Halt` when the run is being stopped: what was paid so far is with the sink.
-        """
-        first, *later = self.plan.chain(work.where)
-        parent = await self._conversation(first, work) if first.key in work.owed else work.parent
-        for setting in later:
-            if setting.key in work.owed and parent is not None and parent.final:
-                await self._conversation(setting, work, parent)
+    def __init__(self, board: Switchboard, sink: Sink) -> None:
+        self.board, self.sink = board, sink
 
     def halt(self, why: str) -> None:
         """No further call is made; those under way are waited for and kept."""
         self.board.halt(why)
 
-    async def _conversation(self, setting: Setting, work: Work, parent: Record | None = None) -> Record:
-        """Plays one conversation to its end or failure."""
-        line = self.board.line(setting, work.paid.get(setting.key, {}))
+    async def play(self, setting: Setting, paid: Mapping[str, Journalled], parent: Record | None = None) -> Record:
+        """Plays one conversation to its end or failure; `paid`: replies an interrupted run left behind.
+
+        Raises `Halt` when the run is being stopped: what was paid so far is with the sink.
+        """
+        line = self.board.line(setting, paid)
         state = State.continuing(parent) if parent else State()
         started, clock = time.time(), time.perf_counter()
         failure = await self._attempt(Scene(setting, line), state)
@@ -99,19 +91,48 @@ class Worker:
         return None
 
 
+class Worker:
+    """Plays the chains of a plan, as many at once as `do` is awaited. Made by `worker`."""
+
+    def __init__(self, plan: Plan, stage: Stage) -> None:
+        self.plan, self.stage = plan, stage
+
+    async def do(self, work: Work) -> None:
+        """A conversation, then those that continue it; these stay owed as long as it has not ended. Raises `Halt`."""
+        first, *later = self.plan.chain(work.where)
+        parent = await self._play(first, work) if first.key in work.owed else work.parent
+        for setting in later:
+            if setting.key in work.owed and parent is not None and parent.final:
+                await self._play(setting, work, parent)
+
+    def halt(self, why: str) -> None:
+        """See `Stage.halt`."""
+        self.stage.halt(why)
+
+    async def _play(self, setting: Setting, work: Work, parent: Record | None = None) -> Record:
+        return await self.stage.play(setting, work.paid.get(setting.key, {}), parent)
+
+
 @asynccontextmanager
 async def worker(plan: Plan, means: Means, sink: Sink, budget: Budget) -> AsyncIterator[Worker]:
-    """A worker with the models of a plan, made once each, and closed at the end. Raises `ModelError`."""
+    """A worker with the models of a plan. Raises `ModelError`."""
+    models = ((role, name) for arm, _ in plan.arms() for role, name in arm.names.items())
+    async with stage(models, means, sink, budget) as one:
+        yield Worker(plan, one)
+
+
+@asynccontextmanager
+async def stage(models: Iterable[tuple[str, str]], means: Means, sink: Sink, budget: Budget) -> AsyncIterator[Stage]:
+    """A stage with models by role and name, made once each, and closed at the end. Raises `ModelError`."""
     endpoints: dict[tuple[str, str], Endpoint] = {}
     made: dict[tuple[str, int], Model] = {}
     gates: dict[int, Gate] = {}
     try:
-        for arm, _ in plan.arms():
-            for role, name in arm.names.items():
-                model = means.models.get(name) or _made(made, name, means.access_of(role))
-                gate = gates.setdefault(id(model), make_gate(model, means))
-                endpoints[role, name] = Endpoint(model, gate)
-        yield Worker(plan, Switchboard(endpoints, sink, budget, means.max_retries), sink)
+        for role, name in models:
+            model = means.models.get(name) or _made(made, name, means.access_of(role))
+            gate = gates.setdefault(id(model), make_gate(model, means))
+            endpoints[role, name] = Endpoint(model, gate)
+        yield Stage(Switchboard(endpoints, sink, budget, means.max_retries), sink)
     finally:
         await asyncio.gather(*(model.close() for model in made.values()))
 
