@@ -75,12 +75,13 @@ def title(axis: Axes, text: str, pad: float = 6) -> None:
 
 
 def legend(figure: Figure, axis: Axes, columns: int = 4) -> None:
-    """One legend for the whole figure, below it, where there is more than one thing to tell apart."""
+    """One legend for the whole figure, below it, in as many columns as fit; none where there is nothing to tell apart."""
     handles, labels = axis.get_legend_handles_labels()
     if len(labels) > 1:
-        figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), fontsize=SMALL, frameon=False
-        )
+        fitting = int(figure.get_figwidth() / (0.5 + 0.075 * max(map(len, labels))))
+        across = max(1, min(columns, fitting, len(labels)))
+        look: dict[str, Any] = {"fontsize": SMALL, "frameon": False, "columnspacing": 1.2, "handlelength": 1.6}
+        figure.legend(handles, labels, loc="outside lower center", ncols=across, **look)
 
 
 def save(figure: Figure, path: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:

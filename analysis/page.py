@@ -17,7 +17,8 @@ body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 74rem; marg
 h1 { font-size: 1.4rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin: 2.2rem 0 .4rem; }
 div.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0; }
 th, td { padding: .22rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #e4e4e4; }
-th { border-bottom: 1px solid #888; font-weight: 600; } .label { text-align: left; }
+th { border-bottom: 1px solid #888; font-weight: 600; }
+.label { text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 5rem; }
 img { max-width: 100%; } pre { white-space: pre-wrap; font: inherit; color: #444; margin: .3rem 0; }
 summary { color: #555; cursor: pointer; } li { margin: .2rem 0; } .missing { color: #777; }
 """
@@ -28,12 +29,13 @@ _ROWS = 60
 def page(report: Report, sections: Iterable[Section]) -> str:
     """The whole page."""
     headings, rows = render.readable(report)
+    same = [name for name in report.by if report.table[name].nunique(dropna=False) <= 1]
     parts = [
         f"<h1>{html.escape(render.heading(report))}</h1>",
         _table(headings, rows, labels=len(headings) - len(render.COLUMNS)),
         "<ul>" + "".join(f"<li>{html.escape(note)}</li>" for note in report.notes) + "</ul>",
         *(f"<h2>{html.escape(title)}</h2>" + _table(*table) for title, table in render.more_tables(report).items()),
-        *map(_section, sections),
+        *(_section(section, same) for section in sections),
     ]
     title = html.escape(f"shardtalk: {render.heading(report)}")
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
@@ -44,14 +46,16 @@ def page(report: Report, sections: Iterable[Section]) -> str:
     )
 
 
-def _section(section: Section) -> str:
+def _section(section: Section, same: list[str]) -> str:
+    """`same`: labels that are equal in the whole report, and stand in its heading."""
     parts = [f"<h2>{html.escape(section.title)}</h2>"]
     if section.missing:
         parts.append(f'<p class="missing">{html.escape(section.missing)}</p>')
     if section.figure is not None:
         parts.append(f'<img alt="{html.escape(section.title)}" src="{drawing.embedded(section.figure)}">')
     if section.table is not None:
-        parts.append(_folded("Numbers", _frame(section.table)) if section.figure is not None else _frame(section.table))
+        numbers = _frame(section.table.drop(columns=same, errors="ignore"))
+        parts.append(_folded("Numbers", numbers) if section.figure is not None else numbers)
     parts.append(_folded("What this is", f"<pre>{html.escape(section.meaning)}</pre>"))
     return "\n".join(parts)
 
@@ -61,7 +65,8 @@ def _folded(title: str, content: str) -> str:
 
 
 def _frame(table: pd.DataFrame) -> str:
-    """Any frame: texts are labels, the rest numbers."""
+    """Any frame: texts are labels, the rest numbers; columns without any text in them are left out."""
+    table = table.drop(columns=[name for name in table if (table[name].astype("str") == "").all()])
     labels = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
     ordered = table[[*labels, *(name for name in table if name not in labels)]].head(_ROWS)
     rows = [[_cell(value) for value in row] for row in ordered.itertuples(index=False)]

@@ -198,7 +198,7 @@ def _readable(frame: pd.DataFrame, columns: Sequence[Shown]) -> tuple[list[str],
 
 
 def _p(value: Any) -> str:
-    return "–" if _missing(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
+    return "–" if _missing(value) else f"{value:.4f}" if value < 0.001 else f"{value:.3f}"
 
 
 def _label(value: Any) -> str:

@@ -78,7 +78,7 @@ def _of_measures(report: Report) -> Iterator[Section]:
         yield Section("Aptitude and unreliability", _first(figures.scatter), figure=figures.scatter(table))
     if len(report.differences) and report.differences["difference"].notna().any():
         yield Section("Differences", _first(figures.differences), figure=figures.differences(report.differences))
-    if table["cost_each"].notna().any():
+    if table["cost_each"].max() > 0:  # local models cost nothing
         yield Section("Cost and score", _first(figures.cost), figure=figures.cost(table))
 
 

@@ -99,6 +99,16 @@ def test_long_and_odd_names_do_no_harm(function, table):
     assert len(drawing.rendered(function(named), "png")) > 5000
 
 
+@pytest.mark.parametrize(("function", "table"), DRAWN, ids=NAMES)
+def test_legends_lie_within_the_figure(function, table):
+    figure = function(table)
+    figure.draw_without_rendering()
+    for legend in figure.legends:
+        extent = legend.get_window_extent()
+        assert extent.x0 >= 0
+        assert extent.x1 <= figure.bbox.x1
+
+
 def test_boxes_stand_from_p10_to_aptitude_around_the_mean():
     figure = figures.box(groups())
     (axis,) = figure.axes

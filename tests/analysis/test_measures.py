@@ -71,6 +71,13 @@ def test_percentiles_are_linear():
     assert measures.per_instance(scores([[0.2, 0.4, 0.6]]))["aptitude"].item() == pytest.approx(0.56)
 
 
+@pytest.mark.parametrize(("values", "expected"), [([1.0], 1.0), ([1.0, 2.0], 1.95)])
+def test_percentiles_stay_in_the_range_of_few_values(values, expected):
+    """Case ST-05."""
+    first, runs = np.array([0]), np.array([len(values)])
+    assert measures._percentile(np.array(values), first, runs, 95).item() == pytest.approx(expected)
+
+
 def test_a_mean_is_a_mean():
     """Case ST-16."""
     assert summed([[0, 0, 0, 1, 1]])["mean"] == pytest.approx(40)
@@ -81,7 +88,7 @@ def test_a_mean_is_a_mean():
 RUNS = st.lists(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=12), min_size=1, max_size=6)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(RUNS)
 def test_measures_are_numpys(matrix):
     found = measures.per_instance(scores(matrix))
@@ -92,7 +99,7 @@ def test_measures_are_numpys(matrix):
     assert found[["mean", "aptitude", "p10", "unreliability"]].stack().between(0, 1).all()
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(RUNS, st.randoms(use_true_random=False))
 def test_the_order_of_conversations_does_not_matter(matrix, shuffle):
     frame = scores(matrix)
