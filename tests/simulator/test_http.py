@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
+import time
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -137,6 +141,38 @@ def test_a_budget_is_kept_and_the_rest_stays_owed(parties, tmp_path):
     assert 0 < spent <= 30_000
     again, _ = simulate(parties, tmp_path / "run", experiment)
     assert again.complete
+
+
+@pytest.mark.slow
+def test_a_run_killed_twenty_times_pays_next_to_nothing_twice(parties, tmp_path, without_time):
+    """SIGKILL again and again over 2,000 conversations: the store equals an undisturbed one, and only replies that were
+    under way or had just arrived at a kill were paid twice."""
+    places, kills, latency = 16, 20, 0.02
+    experiment = Experiment(dataset="apples.jsonl", assistant=("openai:assistant",), modes=("full", "sharded"), runs=20)
+    _, undisturbed = simulate(parties, tmp_path / "undisturbed", experiment)
+    necessary = sum(len(record.calls) for record in undisturbed)
+    assert len(undisturbed) == 2000
+    before = parties.count
+    asked = ["--dataset", "apples.jsonl", "--assistant", "openai:assistant", "--modes", "full,sharded", "--runs", "20"]
+    command = [sys.executable, "-m", "simulator", "run", *asked, "--base-url", parties.url, "--quiet"]
+    command += ["--max-concurrency", str(places), "--out", "killed"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    parties.latency = latency
+    for kill in range(kills):
+        process = subprocess.Popen(command, env=environment)
+        target = parties.count + 40 + 7 * kill
+        while process.poll() is None and parties.count < target:
+            time.sleep(0.005)
+        process.kill()
+        process.wait()
+    parties.latency = 0.0
+    subprocess.run(command, env=environment, check=True)
+    with Store(tmp_path / "killed") as store:
+        killed = sorted(store.records(), key=lambda record: record.key)
+    assert [without_time(r) for r in killed] == [without_time(r) for r in undisturbed]
+    twice = parties.count - before - necessary
+    # in flight, and what may arrive within the 100 ms until the journal is on disk
+    assert 0 <= twice <= kills * places * (1 + 0.1 / latency) < 0.5 * necessary
 
 
 @pytest.mark.slow
