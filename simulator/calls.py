@@ -29,6 +29,8 @@ from tasks.task import Task
 
 #: The waits between the tries of one call double from the first to the longest, seconds.
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+#: A reply with nothing in it at all is asked for again so often; often that helps.
+EMPTY = 2
 #: An endpoint that never answered and could not be reached so often is down: the run stops.
 UNREACHABLE = 3
 
@@ -161,11 +163,15 @@ class Line:
     ) -> Reply:
         """Calls the model, again where that may help; the waits never undercut what the server asked for."""
         retries: list[Retry] = []
+        empty: list[Reply] = []
         rng = random.Random(key)
         while True:
             try:
                 reply = await self._try(endpoint, messages, options)
-                return msgspec.structs.replace(reply, retries=tuple(retries)) if retries else reply
+                if reply.finish != "empty" or len(empty) == EMPTY:
+                    return _with_history(reply, empty, retries)
+                empty.append(reply)
+                retries.append(Retry("empty", round(pause(0, None, rng), 3)))
             except CallFailed as failure:
                 down = failure.cause == "connection" and not endpoint.gate.answered and len(retries) + 1 >= UNREACHABLE
                 if down or not failure.retry or len(retries) >= self.switchboard.retries:
@@ -236,6 +242,23 @@ def pause(tries: int, after: float | None, rng: random.Random) -> float:
     """
     least = min(LONGEST_WAIT, FIRST_WAIT * 2**tries) if after is None else after
     return least + rng.uniform(0.0, max(0.5, 0.5 * min(least, LONGEST_WAIT)))
+
+
+def _with_history(reply: Reply, empty: Sequence[Reply], retries: Sequence[Retry]) -> Reply:
+    """The reply with the tries before it; what empty replies cost was paid too."""
+    if not retries:
+        return reply
+    every = [reply, *empty]
+    costs = [one.cost for one in every]
+    usage = msgspec.structs.replace(
+        reply.usage,
+        input=sum(one.usage.input for one in every),
+        output=sum(one.usage.output for one in every),
+        reasoning=sum(one.usage.reasoning for one in every),
+        cached=sum(one.usage.cached for one in every),
+    )
+    cost = None if None in costs else sum(cost for cost in costs if cost is not None)
+    return msgspec.structs.replace(reply, retries=tuple(retries), usage=usage, cost=cost)
 
 
 def _failure(role: str, failure: CallFailed, *, down: bool) -> Failure:

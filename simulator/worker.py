@@ -179,9 +179,16 @@ def finished(
             "classify_single_turn": setting.classify_single_turn,
             "prompts": dict(setting.prompts),
             "versions": versions(),
+            "not_sent": _not_sent(line),
         },
         **scores(turns, ended),
     )
+
+
+def _not_sent(line: Line) -> dict[str, list[str]]:
+    """Sampling parameters a model refused, by role, so that calls went without them."""
+    refused = {role: sorted(getattr(endpoint.model, "refused", ())) for role, endpoint in line.endpoints.items()}
+    return {role: names for role, names in refused.items() if names}
 
 
 def scores(turns: tuple[Turn, ...], ended: str) -> dict[str, Any]:

@@ -71,6 +71,11 @@ class OpenAIModel:
         self._timeout = aiohttp.ClientTimeout(total=timeout, sock_connect=_CONNECT_SECONDS)
         self._connection = Connection(base_url)
 
+    @property
+    def refused(self) -> frozenset[str]:
+        """Sampling parameters the model has been seen to refuse, which are not sent any more."""
+        return self.dialect.refused
+
     async def call(self, messages: Sequence[Message], options: Options) -> Reply:
         """One try (a 400 that only names a parameter the model does not know does not count). Raises `CallFailed`."""
         started = time.perf_counter()

@@ -116,7 +116,8 @@ def _said(record):
         ("bad_request", "infrastructure", None),
     ],
 )
-def test_what_is_no_answer_is_recorded_as_what_it_is(server, loopback, tmp_path, fault, ended, score):
+def test_what_is_no_answer_is_recorded_as_what_it_is(server, loopback, tmp_path, monkeypatch, fault, ended, score):
+    monkeypatch.setattr("simulator.calls.FIRST_WAIT", 0.01)
     server.plan = lambda number, body: loopback.FAULTS[fault]()
     experiment = Experiment(assistant=("openai:assistant",), dataset="apples.jsonl", modes=("full",), limit=1, runs=1)
     _, (record,) = simulate(server, tmp_path / "run", experiment)
