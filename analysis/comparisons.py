@@ -70,7 +70,8 @@ def paired(
     """Arm `a` minus arm `b` on the instances that both have.
 
     Args:
-        frame: conversations. `column`: what tells the arms apart (`mode`, `assistant`, `interventions`, `temperature`, …).
+        frame: conversations; where the same problem has another id in each arm, `frame.assign(instance=frame["pair"])`.
+        column: what tells the arms apart (`mode`, `assistant`, `interventions`, `temperature`, …).
         measure: `mean`, `aptitude`, `p10` or `unreliability` of an instance.
         by: what has to be equal in both arms; one row for each combination. By default task, assistant, mode and whatever else
             differs within them, without `column` (and without what a mode brings along, where modes are compared).

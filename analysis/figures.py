@@ -77,11 +77,11 @@ def scatter(table: pd.DataFrame) -> Figure:
 def gradual(table: pd.DataFrame) -> Figure:
     """The same instructions in ever more pieces: p10 to A90 as a band, the mean as a line (paper, figure 6c).
 
-    `table`: `assistant`, `pieces`, `p10`, `mean`, `aptitude`.
+    `table`: `task`, `assistant`, `pieces`, `p10`, `mean`, `aptitude`.
     """
     table = named(table)
-    figure, axes = panels(len(_values(table, "assistant")), width=3.4, height=3.0)
-    for axis, (assistant, rows) in zip(axes, _parts(table, "assistant"), strict=True):
+    figure, axes = _grid(table, ["task", "assistant"], width=3.4, height=3.0)
+    for axis, rows in axes:
         rows = rows.sort_values("pieces")
         x = rows["pieces"].astype(float)
         axis.fill_between(x, 100 * rows["p10"], 100 * rows["aptitude"], color=COLOURS[0], alpha=0.2, linewidth=0)
@@ -89,9 +89,8 @@ def gradual(table: pd.DataFrame) -> Figure:
             marker = "o" if name == "mean" else ""
             axis.plot(x, 100 * rows[name], color=COLOURS[0], linestyle=dash, marker=marker, markersize=5, label=label)
         axis.set(ylim=(-3, 103), xlabel="pieces the instruction comes in", xticks=x)
-        title(axis, assistant)
-    axes[0].set_ylabel("score")
-    legend(figure, axes[0])
+    axes[0][0].set_ylabel("score")
+    legend(figure, axes[0][0])
     return figure
 
 

@@ -146,6 +146,17 @@ def relative(table: pd.DataFrame, to: str = "full", column: str = "mean") -> pd.
     )
 
 
+def pieces(frame: pd.DataFrame) -> pd.Series:
+    """In how many pieces each conversation's instruction came (paper, 6.3): N for a mode `NAME:N` (gradual sharding), 1 where
+    the mode says all at once, else as many as the instance has shards. Index of `frame`.
+    """
+    named = pd.to_numeric(frame["mode"].astype("str").str.extract(r":(\d+)$")[0])
+    at_once = frame.groupby("mode", observed=True)["turns"].transform("max") <= 1
+    return (
+        named.fillna(frame["shards"].where(~at_once.fillna(True), 1).astype("float64")).astype("Int64").rename("pieces")
+    )
+
+
 def common_runs(frame: pd.DataFrame, by: Sequence[str] | None = None, n: int | None = None) -> pd.DataFrame:
     """The scored conversations cut to the same number of runs for every instance of every group, so that A and U compare.
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis import comparisons, failure_modes, figures, frames, user_faults
+from analysis import comparisons, failure_modes, figures, frames, measures, texts, user_faults
 from analysis.errors import AnalysisError
 from analysis.report import Report, ordered
 
@@ -56,9 +56,13 @@ def sections(source: frames.Source, report: Report, *, seed: int = 0) -> Iterato
     with frames.opened(source) as store:
         conversations = ordered(frames.conversations(store), store)
         turns = _alike(frames.turns(store, inherited=True), conversations)
+        cited = texts.citations(store)
+    yield from _gradual(conversations)
     yield _noise(conversations, seed)
     for made in SECTIONS:
         yield _section(made, turns)
+    if len(cited):
+        yield _section(_Made("Loss in the middle turns", failure_modes.middle_turns, figures.middle), cited)
 
 
 def labelled(report: Report) -> pd.DataFrame:
@@ -80,6 +84,15 @@ def _of_measures(report: Report) -> Iterator[Section]:
         yield Section("Differences", _first(figures.differences), figure=figures.differences(report.differences))
     if table["cost_each"].max() > 0:  # local models cost nothing
         yield Section("Cost and score", _first(figures.cost), figure=figures.cost(table))
+
+
+def _gradual(conversations: pd.DataFrame) -> Iterator[Section]:
+    """Where the same instructions came in different numbers of pieces: their curve, of plain conversations only."""
+    plain = conversations[(conversations["interventions"] == "") & (conversations["policy"] != "full")]
+    told = plain.assign(pieces=measures.pieces(plain))
+    if told["mode"].str.contains(":").any():
+        curve = measures.summary(told, ["task", "assistant", "pieces"])
+        yield Section("Gradual sharding", _meaning(measures.pieces), curve, figures.gradual(curve))
 
 
 def _alike(turns: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:

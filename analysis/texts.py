@@ -28,6 +28,14 @@ def texts(source: frames.Source) -> pd.DataFrame:
     return frame.astype({"key": "str", "turn": "Int64", "utterance": "str", "reply": "str", "violations": "str"})
 
 
+def documented(source: frames.Source) -> list[str]:
+    """The tasks of a run whose instances hold documents, by the first conversation of each."""
+    with frames.opened(source) as store:
+        tasks = [task for (task,) in store.connection.execute("SELECT DISTINCT task FROM conversations ORDER BY task")]
+        firsts = [next(store.records("task = ?", (task,)), None) for task in tasks]
+    return [record.task for record in firsts if record is not None and record.instance.data.get("documents")]
+
+
 def citations(source: frames.Source) -> pd.DataFrame:
     """One row a citation in a reply of a conversation in which documents arrive over several turns.
 
@@ -35,7 +43,12 @@ def citations(source: frames.Source) -> pd.DataFrame:
     first showed the document (missing where it had not been shown yet).
     """
     with frames.opened(source) as store:
-        rows = [row for record in store.records("turns > 1") for row in _citations(record)]
+        rows = [
+            row
+            for task in documented(store)
+            for record in store.records("turns > 1 AND task = ?", (task,))
+            for row in _citations(record)
+        ]
     labels = ["key", "task", "instance", "mode", "assistant", "repeat"]
     frame = pd.DataFrame(rows, columns=[*labels, "turn", "document", "introduced"])
     return frame.astype(

@@ -47,7 +47,7 @@ MIDDLE = pd.DataFrame(
     [LABELS | {"turn": t, "introduced": i, "share": 1 / t} for t in range(1, 4) for i in range(1, t + 1)]
 )
 GRADUAL = pd.DataFrame(
-    [{"assistant": "m", "pieces": k, "p10": 0.1, "mean": 0.5, "aptitude": 0.9} for k in (1, 2, 4, 8)]
+    [{"task": "math", "assistant": "m", "pieces": k, "p10": 0.1, "mean": 0.5, "aptitude": 0.9} for k in (1, 2, 4, 8)]
 )
 PAIRS = pd.DataFrame(
     [

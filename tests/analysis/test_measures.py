@@ -200,6 +200,20 @@ def test_mixed_protocols_are_never_averaged():
     assert measures.summary(both).set_index("protocol")["mean"].to_dict() == {"1": 1.0, "2": 0.0}
 
 
+def test_pieces_an_instruction_came_in():
+    frame = pd.concat(
+        [
+            scores([[1, 0]], mode="concat", turns=1, shards=8),
+            scores([[1, 0]], mode="gradual:4", shards=8),
+            scores([[1, 0]], shards=8),
+        ],
+        ignore_index=True,
+    )
+    assert measures.pieces(frame).tolist() == [1, 1, 4, 4, 8, 8]
+    curve = measures.summary(frame.assign(pieces=measures.pieces(frame)), ["assistant", "pieces"])
+    assert curve["pieces"].tolist() == [1, 4, 8]
+
+
 def test_common_runs():
     frame = pd.concat([scores([[1, 0, 1], [1, None, 0]]), scores([[0, 0]], mode="full")])
     cut = measures.common_runs(frame)

@@ -7,6 +7,7 @@ import io
 import json
 
 import lxml.html
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -329,6 +330,20 @@ def test_the_page_has_every_section(make_store, make_record, make_turn):
     ]  # fmt: skip
     assert "No conversation of this run" not in text
     assert "How often a conversation comes back after a wrong first attempt." in text
+
+
+def test_gradual_sharding_and_documents_have_their_sections(make_store, make_record, make_turn):
+    record = make_record(
+        "d",
+        task="summary",
+        turns=[make_turn(1, utterance="Document 1:\nx", reply="- a [1]"), make_turn(2, reply="- a [1]")],
+    )
+    documents = msgspec.structs.replace(
+        record, instance=msgspec.structs.replace(record.instance, data={"documents": [1]})
+    )
+    folder = make_store([*grid(make_record, modes=("concat", "gradual:2", "sharded")), documents])
+    titles = lxml.html.document_fromstring(page(folder)).xpath("//h2/text()")
+    assert {"Gradual sharding", "Loss in the middle turns"} <= set(titles)
 
 
 def test_a_section_that_cannot_be_made_says_why(store):
