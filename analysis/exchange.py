@@ -25,7 +25,8 @@ from analysis import reference_read, reference_write
 from analysis.errors import AnalysisError
 from simulator.columns import CONVERSATION_COLUMNS, TURN_COLUMNS, Column, turn_rows
 from simulator.record import Record
-from simulator.store import Store, Writer
+from simulator.store import Store
+from simulator.writer import Writer
 from tasks.datasets import read_rows
 from tasks.nouns import Instance, Shard
 from tasks.registry import TASKS, get_task

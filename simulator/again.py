@@ -15,14 +15,15 @@ import msgspec
 from simulator.calls import Endpoint, Line, Switchboard
 from simulator.errors import Failure
 from simulator.judge import Judge
-from simulator.judging import judge_reply, score, scored_now, what_was_said
+from simulator.judging import judge_reply, reviewed, score, scored_now, what_was_said
 from simulator.limits import Budget, make_gate
 from simulator.means import Means
 from simulator.models.model import make_model
 from simulator.modes import get_mode
 from simulator.record import Call, Judgement, Record, Turn
-from simulator.store import Store, Writer
+from simulator.store import Store
 from simulator.worker import scores, with_model
+from simulator.writer import Writer
 from tasks.nouns import Options
 from tasks.registry import get_task
 from tasks.task import Task
@@ -115,12 +116,15 @@ async def _turns(record: Record, task: Task, line: Line, what: Again) -> AsyncIt
     """The record's own turns, each with its new judgement."""
     always = get_mode(record.policy, task).policy.single and not record.provenance.get("classify_single_turn")
     revealed: set[int] = set()
+    said: list[tuple[str, str]] = []
     for number, turn in enumerate(record.turns, record.inherited + 1):
         revealed.update(turn.reveals)
         closing = turn.said_by == "intervention" and number == record.inherited + len(record.turns)
         scored = scored_now(task, record.instance.shards, revealed) or closing
         judgement = await _judgement(turn, record, task, line, what, f"t{number}", always and not closing, scored)
-        yield msgspec.structs.replace(turn, judgement=judgement)
+        said.append((turn.utterance, what_was_said(turn.messages, task)))
+        seen = judgement and reviewed(judgement, said, task, record.instance)
+        yield msgspec.structs.replace(turn, judgement=seen)
 
 
 async def _judgement(

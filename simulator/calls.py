@@ -22,8 +22,7 @@ from simulator.conversation import Setting
 from simulator.errors import CallFailed, Failure, Halt
 from simulator.limits import Budget, Gate
 from simulator.models.model import Model
-from simulator.record import Call
-from simulator.store import Journalled
+from simulator.record import Call, Journalled
 from tasks.nouns import Ask, Instance, Message, Options, Reply, Retry
 from tasks.task import Task
 

@@ -30,8 +30,8 @@ from simulator.models import prices
 from simulator.models.access import Access
 from simulator.processes import processes
 from simulator.record import Record
-from simulator.store import Writer
 from simulator.worker import Sink, Work, worker
+from simulator.writer import Writer
 from tasks.nouns import Reply
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tasks.nouns import Instance, Message, Retry, Score, TurnClass, Usage
+from tasks.nouns import Instance, Message, Reply, Retry, Score, TurnClass, Usage
 
 #: Why a conversation ended. The first three are regular ends; the rest name the party at fault.
 REGULAR_ENDS = ("solved", "exhausted", "turn_cap")
@@ -39,6 +39,19 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     seconds: float = 0.0
     retries: tuple[Retry, ...] = ()
     replayed: bool = False
+
+
+class Journalled(msgspec.Struct, frozen=True):
+    """A paid reply of a conversation that has not ended.
+
+    Attributes:
+        request: digest of the request it answered (a changed request is not replayed).
+        counted: an earlier record of the conversation, a failed one, already holds its cost.
+    """
+
+    request: str
+    reply: Reply
+    counted: bool
 
 
 class Judgement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

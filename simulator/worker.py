@@ -27,8 +27,7 @@ from simulator.limits import Budget, Gate, make_gate
 from simulator.means import Means
 from simulator.models.access import Access
 from simulator.models.model import Model, make_model
-from simulator.record import OWED_AGAIN, Record, Turn
-from simulator.store import Journalled
+from simulator.record import OWED_AGAIN, Journalled, Record, Turn
 
 
 class Sink(Journal, Protocol):

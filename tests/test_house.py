@@ -21,7 +21,7 @@ PACKAGES = ("tasks", "simulator", "sharding", "analysis")
 ALLOWED = {
     "tasks": ("tasks",),
     "simulator": ("simulator", "tasks"),
-    "analysis": ("analysis", "simulator.record", "simulator.store", "simulator.columns", "simulator.errors", "tasks"),
+    "analysis": ("analysis", "simulator.record", "simulator.store", "simulator.writer", "simulator.columns", "simulator.errors", "tasks"),
     "sharding": ("sharding", "simulator", "tasks"),
 }
 FILES = [file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))]

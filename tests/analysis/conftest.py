@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from simulator.record import Call, Judgement, Record, Turn
-from simulator.store import Writer
+from simulator.writer import Writer
 from tasks.nouns import Instance, Message, Score, Shard, Usage
 
 MakeStore = Callable[..., Path]

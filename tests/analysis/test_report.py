@@ -22,7 +22,7 @@ from analysis.errors import AnalysisError
 from analysis.report import report
 from analysis.sections import SECTIONS
 from simulator.errors import StoreError
-from simulator.store import Writer
+from simulator.writer import Writer
 
 
 def invoke(*arguments):

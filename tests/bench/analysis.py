@@ -22,7 +22,8 @@ from analysis.page import page
 from analysis.report import report
 from analysis.sections import sections
 from simulator.record import Call, Judgement, Record, Turn
-from simulator.store import FILE, Writer
+from simulator.store import FILE
+from simulator.writer import Writer
 from tasks.nouns import Instance, Message, Score, Shard, Usage
 
 CONVERSATIONS, TURNS = 200_000, 1_200_000

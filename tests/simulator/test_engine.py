@@ -14,7 +14,8 @@ import pytest
 
 from simulator.errors import CallFailed, StoreError
 from simulator.models.fake import FakeModel
-from simulator.store import Store, Writer
+from simulator.store import Store
+from simulator.writer import Writer, file_system
 
 MODES = ("full", "concat", "sharded", "recap", "snowball")
 
@@ -257,3 +258,14 @@ def test_a_judge_that_cannot_be_read_fails_as_a_judge_and_is_asked_anew(simulate
     good = FakeModel(lambda m, o: '{"response_type": "discussion", "answer": null}', name="judge")
     assert simulate.run(means={"models": {"judge": good}}, **asked).complete
     assert good.calls == 4
+
+
+def test_a_network_file_system_is_refused_with_the_reason(tmp_path, monkeypatch):
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"/dev/vda / ext4 rw 0 0\nserver:/home {tmp_path}/far nfs4 rw 0 0\n")
+    (tmp_path / "far" / "run").mkdir(parents=True)
+    assert file_system(tmp_path / "far" / "run", mounts) == "nfs4"
+    assert file_system(tmp_path, mounts) == "ext4"
+    monkeypatch.setattr("simulator.writer.file_system", lambda folder: "nfs4")
+    with pytest.raises(StoreError, match="network file system"):
+        Writer(tmp_path / "far" / "run")
