@@ -74,6 +74,10 @@ class Policy:
         """Schemas of the functions the assistant may call."""
         return setting.task.tools(setting.instance)
 
+    def cap(self, setting: Setting) -> int:
+        """The number of turns after which a conversation that reveals nothing is stopped."""
+        return max(CAP_AT_LEAST, CAP_PER_SHARD * len(setting.shards))
+
     def next(self, setting: Setting, state: State) -> Step | None:
         """The next step, or None when there is nothing left to say; `state.steps` counts those taken."""
         raise NotImplementedError
@@ -135,12 +139,13 @@ class Setting:
     @property
     def cap(self) -> int:
         """The number of turns after which the conversation is stopped."""
-        return max(CAP_AT_LEAST, CAP_PER_SHARD * len(self.shards))
+        return self.mode.policy.cap(self)
 
     def random(self, purpose: str) -> random.Random:
-        """Randomness that depends on the conversation and the purpose alone, never on the order of work."""
-        origin = self.parent.key if self.parent else self.key
-        return random.Random(f"{origin}/{purpose}")
+        """Randomness of a purpose: the same for this run of this instance in every arm, so that arms are compared on the
+        same draws; never dependent on the order of work.
+        """
+        return random.Random(f"{self.seed}/{self.instance.id}/{self.repeat}/{purpose}")
 
 
 @dataclass
