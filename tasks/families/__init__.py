@@ -1,10 +1,54 @@
-"""Families of generated word problems (none yet)."""
+"""Generated word problems: sixteen families, four tiers, three to nine shards.
+
+Tier 1 is one addition or subtraction of small numbers (a model of 135 million parameters gets some of it right); tiers 2 to 4
+take more facts of the same story, and with them more steps. `strata` of an instance names family, tier and shards. `facts`
+lists the numbers in the order of the shards that carry them: fact i is in shard i + 2, and in no other.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
+from random import Random
 
+from tasks.families.counting import BAKERY, BUS, GARDEN, HARVEST, SHARING
+from tasks.families.family import Family
+from tasks.families.measures import JOURNEY, KITCHEN, READING, TANK, TRAINING
+from tasks.families.money import SAVINGS, SHOPPING, SHOW, WAGES
+from tasks.families.people import AGES, TRIP
 from tasks.nouns import Instance
+
+FAMILIES: dict[str, Family] = {
+    "harvest": HARVEST,
+    "shopping": SHOPPING,
+    "journey": JOURNEY,
+    "ages": AGES,
+    "bakery": BAKERY,
+    "wages": WAGES,
+    "reading": READING,
+    "trip": TRIP,
+    "bus": BUS,
+    "savings": SAVINGS,
+    "tank": TANK,
+    "sharing": SHARING,
+    "garden": GARDEN,
+    "show": SHOW,
+    "kitchen": KITCHEN,
+    "training": TRAINING,
+}
+TIERS = (1, 2, 3, 4)
 
 
 def generate(n: int, seed: int) -> Iterator[Instance]:
-    """No problems yet."""
-    return iter(())
+    """`n` different problems, families and tiers in turn; the first of a longer series are those of a shorter one."""
+    families, seen = list(FAMILIES.values()), set[str]()
+    for index in range(n):
+        round_, place = divmod(index, len(families))
+        family, tier = families[place], TIERS[(place + round_) % len(TIERS)]
+        for attempt in count():
+            rng = Random(f"math {seed} {index} {attempt}")
+            problem = family.problem(f"math-{seed}-{index:04d}-{family.name}", tier, rng)
+            if problem.instruction not in seen:
+                break
+        seen.add(problem.instruction)
+        yield problem
