@@ -22,7 +22,7 @@ from simulator.calls import Caller
 from simulator.conversation import Draft, Given, Reveal, Setting, Speak, State, Step, Talk, unrevealed
 from simulator.errors import Failure
 from simulator.interventions import Generate, Intervention
-from simulator.judging import judge_reply, scored_now, what_was_said
+from simulator.judging import judge_reply, reviewed, scored_now, what_was_said
 from simulator.record import Judgement
 from simulator.user import View
 from tasks.nouns import Message, Options, Reply
@@ -239,8 +239,9 @@ async def judge(state: Channels, *, runtime: Runtime[Scene]) -> Channels:
 async def judged(scene: Scene, state: State, draft: Draft) -> Judgement:
     """Class, answer and score of the reply under way."""
     setting = scene.setting
-    return await judge_reply(
-        what_was_said(draft.messages, setting.task),
+    reply = what_was_said(draft.messages, setting.task)
+    judgement = await judge_reply(
+        reply,
         setting.task,
         setting.instance,
         setting.judge,
@@ -249,6 +250,8 @@ async def judged(scene: Scene, state: State, draft: Draft) -> Judgement:
         ask=scene.line.bound("judge", _site(state)),
         scorer=scene.line.bound("scorer", _site(state)) if "scorer" in scene.line.endpoints else None,
     )
+    turns = [(turn.utterance, what_was_said(turn.messages, setting.task)) for turn in state.turns[state.inherited :]]
+    return reviewed(judgement, [*turns, (draft.utterance, reply)], setting.task, setting.instance)
 
 
 async def _after_judgement(scene: Scene, state: State, judgement: Judgement) -> None:

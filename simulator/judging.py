@@ -48,6 +48,13 @@ async def judge_reply(
     return msgspec.structs.replace(judgement, score=await score(judgement.answer, task, instance, scorer))
 
 
+def reviewed(judgement: Judgement, turns: Sequence[tuple[str, str]], task: Task, instance: Instance) -> Judgement:
+    """The judgement of the last of these turns (what was said, what was replied) in view of the others: `Task.review`."""
+    if judgement.score is None:
+        return judgement
+    return msgspec.structs.replace(judgement, score=task.review(judgement.score, turns, instance))
+
+
 async def score(answer: str | None, task: Task, instance: Instance, scorer: Ask | None) -> Score:
     """The value of an answer; an attempt without one is worth 0. Raises `Failure` of the scorer."""
     if answer is None:

@@ -92,6 +92,10 @@ class Scripted(Policy):
     def tools(self, setting: Setting) -> Sequence[Mapping[str, Any]]:
         return setting.script.tools
 
+    def cap(self, setting: Setting) -> int:
+        """None that could be reached: a script ends by itself."""
+        return len(setting.script.lines) + 1
+
     def next(self, setting: Setting, state: State) -> Step | None:
         lines = setting.script.lines
         if state.steps == len(lines):

@@ -8,6 +8,7 @@ from tasks.data2text import Data2TextTask
 from tasks.database import DatabaseTask
 from tasks.errors import UnknownName
 from tasks.math import MathTask
+from tasks.reliability.registered import RELIABILITY_TASKS
 from tasks.rows import PUBLISHED_NAMES
 from tasks.summary import SummaryTask
 from tasks.task import Setup, Task
@@ -23,6 +24,7 @@ TASKS: dict[str, type[Task]] = {
     "summary": SummaryTask,
     "translation": TranslationTask,
     **TRAVEL_TASKS,
+    **RELIABILITY_TASKS,
 }
 
 

@@ -154,6 +154,13 @@ class Task:
         """The value of an answer. Bad model text is a score of 0 with a status; a fault of ours raises `ScorerFailure`."""
         raise NotImplementedError
 
+    def review(self, score: Score, turns: Sequence[tuple[str, str]], instance: Instance) -> Score:
+        """The score of the last turn in view of all of the conversation: most tasks have nothing to add to its details.
+
+        `turns` are what the user said and what the assistant replied, in order, the scored turn last.
+        """
+        return score
+
     # -- trust ----------------------------------------------------------------------------------------------------
 
     def right_answer(self, instance: Instance) -> str:
