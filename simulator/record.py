@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from simulator import record_html
 from tasks.nouns import Instance, Message, Reply, Retry, Score, TurnClass, Usage
 
 #: Why a conversation ended. The first three are regular ends; the rest name the party at fault.
@@ -164,3 +165,11 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             yield Message("system", self.system)
         for turn in self.turns:
             yield from turn.messages
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        return record_html.page(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """How IPython prints it: in a line, since a notebook keeps that text beside the HTML."""
+        printer.text(record_html.line(self))
