@@ -1,7 +1,8 @@
 """A synthetic assistant of known aptitude and unreliability, for tests and for planning: what should be measured is known.
 
     synthetic:aptitude=0.9,unreliability=0.3[,luck=0.5][,seed=0]
-              [,multi_aptitude=0.8,multi_unreliability=0.5][,premature=0.2][,clarify=0.1]
+              [,multi_aptitude=0.8,multi_unreliability=0.5][,restated_aptitude=0.85,restated_unreliability=0.4]
+              [,premature=0.2][,clarify=0.1]
 
 Every instance is of one of three kinds, drawn from the seed and the instance's content: *solid* (always solved), *coin*
 (solved in a share `luck` of its runs, each drawn from the conversation's key) or *hopeless* (never solved). The share of
@@ -10,9 +11,10 @@ these are the A90 and the U90_10 of the paper ("LLMs Get Lost In Multi-Turn Conv
 for many runs, since an instance's 90th percentile is then 1 unless it is hopeless and its 10th is 0 unless it is solid; for
 few runs `expected` says what numpy's percentiles give. Mean performance is `aptitude − unreliability · (1 − luck)`.
 
-Conversations of more than one user turn use the `multi_` parameters (by default the same): an effect of known size, on
-the same instances. Until everything has been said, such a conversation gets a wrong answer with probability `premature`,
-a question with probability `clarify`, and an acknowledgement otherwise.
+Conversations of more than one user turn use the `multi_` parameters (by default the same), those among them whose last user
+turn says everything once more (RECAP, SNOWBALL, with a verbatim user) the `restated_` ones (by default the `multi_` ones):
+effects of known size, on the same instances. Until everything has been said, such a conversation gets a wrong answer with
+probability `premature`, a question with probability `clarify`, and an acknowledgement otherwise.
 """
 
 from __future__ import annotations
@@ -42,16 +44,20 @@ class Traits(msgspec.Struct, frozen=True):
     luck: float = 0.5
     multi_aptitude: float | None = None
     multi_unreliability: float | None = None
+    restated_aptitude: float | None = None
+    restated_unreliability: float | None = None
     premature: float = 0.0
     clarify: float = 0.0
     seed: int = 0
 
-    def shares(self, multi: bool) -> tuple[float, float]:
-        """(aptitude, unreliability) of single-turn or of multi-turn conversations."""
-        if not multi:
-            return self.aptitude, self.unreliability
-        aptitude = self.aptitude if self.multi_aptitude is None else self.multi_aptitude
-        return aptitude, self.unreliability if self.multi_unreliability is None else self.multi_unreliability
+    def shares(self, *, multi: bool, restated: bool = False) -> tuple[float, float]:
+        """(aptitude, unreliability) of single-turn conversations, multi-turn ones, and those that end by saying all again."""
+        shares = self.aptitude, self.unreliability
+        if multi:
+            shares = _given(shares, self.multi_aptitude, self.multi_unreliability)
+        if restated:
+            shares = _given(shares, self.restated_aptitude, self.restated_unreliability)
+        return shares
 
 
 class Expected(NamedTuple):
@@ -62,9 +68,9 @@ class Expected(NamedTuple):
     unreliability: float
 
 
-def expected(traits: Traits, runs: int, *, multi: bool = False) -> Expected:
+def expected(traits: Traits, runs: int, *, multi: bool = False, restated: bool = False) -> Expected:
     """P̄, A90 and U90_10 of infinitely many instances with `runs` runs each, scored 0 or 1, by linear percentiles."""
-    aptitude, unreliability = traits.shares(multi)
+    aptitude, unreliability = traits.shares(multi=multi, restated=restated)
     solid = aptitude - unreliability
     successes = np.arange(runs + 1)
     chance = np.ones(1)
@@ -123,7 +129,7 @@ class BoundSynthetic:
 
     def _says(self, heard: Sequence[str]) -> str:
         if self._task.answers_every_turn or self._knows_all(heard):
-            solved = self._solves(multi=len(heard) > 1)
+            solved = self._solves(multi=len(heard) > 1, restated=len(heard) > 1 and self._says_all(heard[-1]))
             return self._task.right_answer(self._instance) if solved else self._task.wrong_answer(self._instance)
         chance = _draw(self._key, "turn", len(heard))
         if chance < self._traits.premature:
@@ -137,13 +143,16 @@ class BoundSynthetic:
         shards = self._instance.shards
         if len(heard) >= len(shards) or heard[-1] == self._task.full(self._instance):
             return True
-        everything = "\n".join(heard)
-        wordings = [shards, *self._instance.variants.values()]
-        return any(all(shard.text in everything for shard in wording) for wording in wordings)
+        return self._says_all("\n".join(heard))
 
-    def _solves(self, *, multi: bool) -> bool:
+    def _says_all(self, text: str) -> bool:
+        """Every shard of some wording is there, word for word."""
+        wordings = [self._instance.shards, *self._instance.variants.values()]
+        return any(all(shard.text in text for shard in wording) for wording in wordings)
+
+    def _solves(self, *, multi: bool, restated: bool) -> bool:
         """The outcome of this conversation; one draw an instance, one a conversation."""
-        aptitude, unreliability = self._traits.shares(multi)
+        aptitude, unreliability = self._traits.shares(multi=multi, restated=restated)
         kind = _draw(self._traits.seed, self._instance.digest())
         if kind < aptitude - unreliability:
             return True
@@ -164,18 +173,27 @@ def make_synthetic(spec: str, parameters: str, access: Access) -> SyntheticModel
     return SyntheticModel(spec, traits)
 
 
+#: The kinds of conversations: how an error names them, whether of several turns, whether all was said again.
+_KINDS = (("", False, False), (" in several turns", True, False), (" where all is said again", True, True))
+
+
 def _check(spec: str, traits: Traits) -> None:
-    for multi in (False, True):
-        aptitude, unreliability = traits.shares(multi)
+    for where, multi, restated in _KINDS:
+        aptitude, unreliability = traits.shares(multi=multi, restated=restated)
         if not 0 <= unreliability <= aptitude <= 1:
             raise ModelError(
                 f"{spec}: no assistant can be like that",
-                got=f"aptitude {aptitude}, unreliability {unreliability}{' in several turns' if multi else ''}",
+                got=f"aptitude {aptitude}, unreliability {unreliability}{where}",
                 allowed="0 <= unreliability <= aptitude <= 1",
             )
     rates = (traits.luck, traits.premature, traits.clarify, traits.premature + traits.clarify)
     if not all(0 <= rate <= 1 for rate in rates):
         raise ModelError(f"{spec}: luck, premature, clarify and the sum of the last two are probabilities")
+
+
+def _given(before: tuple[float, float], aptitude: float | None, unreliability: float | None) -> tuple[float, float]:
+    """What is given, else what was before."""
+    return before[0] if aptitude is None else aptitude, before[1] if unreliability is None else unreliability
 
 
 def _draw(*key: object) -> float:

@@ -73,6 +73,23 @@ async def test_what_is_measured_is_what_was_expected(multi) -> None:
     assert measured(table) == pytest.approx(tuple(wanted), abs=0.061)
 
 
+async def test_saying_all_again_has_an_effect_of_its_own_on_the_same_instances() -> None:
+    spec = "synthetic:aptitude=1,unreliability=0,multi_aptitude=0.3,multi_unreliability=0"
+    model, helped = make_model(spec), make_model(f"{spec},restated_aptitude=0.8")
+    arms = {"plain": [], "again": [], "unmoved": []}  # type: ignore[var-annotated]
+    for n in range(400):
+        one = problem(n)
+        texts = [shard.text for shard in one.shards]
+        recap = [*texts, "Once more: " + " ".join(texts)]
+        for arm, who, heard in (("plain", helped, texts), ("again", helped, recap), ("unmoved", model, recap)):
+            arms[arm].append(await says(who, one, f"{arm}/{n}", *heard) == Sums().right_answer(one))
+    assert arms["unmoved"] == arms["plain"]  # without unreliability only the instance decides
+    assert all(again or not plain for plain, again in zip(arms["plain"], arms["again"], strict=True))
+    assert (np.mean(arms["plain"]), np.mean(arms["again"])) == pytest.approx((0.3, 0.8), abs=0.07)
+    assert expected(helped.traits, 10, multi=True, restated=True).mean == pytest.approx(0.8)
+    assert expected(model.traits, 10, multi=True, restated=True) == expected(model.traits, 10, multi=True)
+
+
 def test_the_parameters_are_a90_and_u90_in_the_limit() -> None:
     mean, aptitude, unreliability = expected(Traits(aptitude=0.9, unreliability=0.3, luck=0.5), 1000)
     assert (mean, aptitude, unreliability) == pytest.approx((0.75, 0.9, 0.3))
@@ -145,6 +162,7 @@ async def test_only_an_assistant_knows_the_answers() -> None:
         ("aptitude=0.2,unreliability=0.3", ModelError),
         ("aptitude=1.5", ModelError),
         ("multi_aptitude=0.1", ModelError),
+        ("restated_unreliability=0.95", ModelError),
         ("premature=0.7,clarify=0.7", ModelError),
         ("luck=nan", ModelError),
         ("seed=0.5", ModelError),
