@@ -100,7 +100,7 @@ def _again(run: Path, what: Again, values: dict[str, Any]) -> int:
 @click.option("--out", type=RUN, metavar="RUN", help="As in run; not used.")
 def plan_command(as_json: bool, out: Path | None, **values: Any) -> None:
     """Say before any call how many conversations and calls a run makes, and about how many tokens and dollars."""
-    rows = estimate(plan(experiment_of(values)), means_of(values))
+    rows = asyncio.run(estimate(plan(experiment_of(values)), means_of(values)))
     if as_json:
         click.echo(json.dumps([msgspec.to_builtins(row) for row in rows], indent=2))
     else:

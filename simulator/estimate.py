@@ -6,7 +6,6 @@ anything, so turns, histories and interventions are exact and the figures an upp
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -44,11 +43,9 @@ class Estimate(msgspec.Struct, frozen=True):
     cost: float | None
 
 
-def estimate(plan: Plan, means: Means) -> list[Estimate]:
+async def estimate(plan: Plan, means: Means) -> list[Estimate]:
     """One row an arm, the total last. Calls nobody."""
-    rows = [
-        asyncio.run(_arm(arm, part, ids, plan.experiment.runs, means)) for part in plan.parts for arm, ids in part.arms
-    ]
+    rows = [await _arm(arm, part, ids, plan.experiment.runs, means) for part in plan.parts for arm, ids in part.arms]
     costs = [row.cost for row in rows]
     total = Estimate(
         task="total",
