@@ -11,19 +11,21 @@ import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+T = TypeVar("T")
+
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#A6A600")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, FAINT = "#333333", "#DDDDDD"
 SMALL = 8
-#: Characters of a name in a figure.
-LONGEST = 32
+#: Characters of a name in a figure; panels of a figure; lines of a panel; boxes of a panel.
+LONGEST, MOST_PANELS, MOST_LINES, MOST_BOXES = 32, 24, 12, 25
 
 
 def named(table: pd.DataFrame) -> pd.DataFrame:
@@ -81,7 +83,15 @@ def legend(figure: Figure, axis: Axes, columns: int = 4) -> None:
         fitting = int(figure.get_figwidth() / (0.5 + 0.075 * max(map(len, labels))))
         across = max(1, min(columns, fitting, len(labels)))
         look: dict[str, Any] = {"fontsize": SMALL, "frameon": False, "columnspacing": 1.2, "handlelength": 1.6}
+        figure.set_figheight(figure.get_figheight() + 0.17 * max(0, math.ceil(len(labels) / across) - 2))
         figure.legend(handles, labels, loc="outside lower center", ncols=across, **look)
+
+
+def first(groups: Sequence[T], most: int, figure: Figure | None = None) -> list[T]:
+    """The first so many; a figure says that there are more, and its frame has them all."""
+    if figure is not None and len(groups) > most:
+        figure.suptitle(f"the first {most} of {len(groups)}", fontsize=SMALL, color=INK)
+    return list(groups[:most])
 
 
 def save(figure: Figure, path: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:

@@ -16,7 +16,20 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
-from analysis.drawing import COLOURS, INK, legend, named, panels, plain, style, title
+from analysis.drawing import (
+    COLOURS,
+    INK,
+    MOST_BOXES,
+    MOST_LINES,
+    MOST_PANELS,
+    first,
+    legend,
+    named,
+    panels,
+    plain,
+    style,
+    title,
+)
 from tasks.nouns import TURN_CLASSES
 
 #: Points that rest on fewer conversations than this are drawn hollow, or not at all.
@@ -31,9 +44,10 @@ def box(table: pd.DataFrame) -> Figure:
     """
     table = named(table)
     modes, several = _values(table, "mode"), table["assistant"].nunique() > 1
-    widest = max(len(rows) + 0.8 * rows["assistant"].nunique() for _, rows in _parts(table, "task"))
-    figure, axes = panels(len(_values(table, "task")), width=1.2 + 0.36 * widest, height=3.4)
-    for axis, (task, rows) in zip(axes, _parts(table, "task"), strict=True):
+    parts = list(_box_panels(table, max(1, MOST_BOXES // len(modes))))
+    widest = max(len(rows) + 0.8 * rows["assistant"].nunique() for _, rows in parts)
+    figure, axes = panels(len(parts), width=1.2 + 0.36 * widest, height=3.4)
+    for axis, (task, rows) in zip(axes, parts, strict=True):
         at, ticks = 0.0, []
         for assistant, group in _parts(rows, "assistant"):
             places = [at + k for k in range(len(group))]
@@ -47,7 +61,7 @@ def box(table: pd.DataFrame) -> Figure:
             [x for x, _ in ticks], [name for _, name in ticks], rotation=35, ha="right", rotation_mode="anchor"
         )
         title(axis, task if several else f"{task} · {rows['assistant'].iloc[0]}")
-        axis.set_ylim(-3, 103)
+        axis.set(xlim=(-0.8, widest - 1.0), ylim=(-3, 103))
     axes[0].set_ylabel("score: p10, mean, A90")
     if several:
         _mode_legend(figure, axes[0], modes)
@@ -286,8 +300,9 @@ def _grid(
 ) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
     """One panel for each combination of `by`, named by what differs."""
     differing = [name for name in by if table[name].nunique(dropna=False) > 1] or by[:1]
-    groups = list(table.groupby(by, sort=False, dropna=False, observed=True))
-    figure, axes = panels(len(groups), width, height, share=share)
+    every = list(table.groupby(by, sort=False, dropna=False, observed=True))
+    figure, axes = panels(min(len(every), MOST_PANELS), width, height, share=share)
+    groups = first(every, MOST_PANELS, figure)
     for axis, (_, rows) in zip(axes, groups, strict=True):
         title(axis, " · ".join(str(rows[name].iloc[0]) for name in differing))
     return figure, [(axis, rows) for axis, (_, rows) in zip(axes, groups, strict=True)]
@@ -297,7 +312,8 @@ def _lines(axis: Axes, table: pd.DataFrame, x: str, y: str, scale: float) -> Non
     """One line for each combination of task, mode and assistant, named by what differs; hollow where it rests on few."""
     names = ["task", "mode", "assistant"]
     differing = [name for name in names if table[name].nunique() > 1] or ["mode"]
-    for at, (_, rows) in enumerate(table.groupby(names, sort=False, dropna=False, observed=True)):
+    every = list(table.groupby(names, sort=False, dropna=False, observed=True))
+    for at, (_, rows) in enumerate(first(every, MOST_LINES, axis.figure if isinstance(axis.figure, Figure) else None)):
         look, label = style(at), " · ".join(str(rows[name].iloc[0]) for name in differing)
         axis.plot(rows[x].astype(float), scale * rows[y], **look, markersize=5, linewidth=1.3, label=label)
         few = rows[rows["conversations"] < FEW]
@@ -342,6 +358,14 @@ def _star(axis: Axes, points: list[tuple[float, float, str]], modes: list[str], 
     axis.annotate(
         name, (x0, y0), (4 if side == "right" else 0, -6), textcoords="offset points", ha=side, va="top", **look
     )
+
+
+def _box_panels(table: pd.DataFrame, assistants: int) -> Iterator[tuple[Any, pd.DataFrame]]:
+    """Each task with at most so many assistants; more go on in a panel of their own."""
+    for task, rows in _parts(table, "task"):
+        names = _values(rows, "assistant")
+        for start in range(0, len(names), assistants):
+            yield task, rows[rows["assistant"].isin(names[start : start + assistants])]
 
 
 def _box(axis: Axes, x: float, row: dict[Any, Any], colour: int) -> None:

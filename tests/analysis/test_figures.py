@@ -51,7 +51,16 @@ GRADUAL = pd.DataFrame(
 )
 PAIRS = pd.DataFrame(
     [
-        {"task": t, "a": "recap", "b": "full", "measure": "mean", "difference": d, "low": d - 0.1, "high": d + 0.1}
+        {
+            "task": t,
+            "assistant": "m",
+            "a": "recap",
+            "b": "full",
+            "measure": "mean",
+            "difference": d,
+            "low": d - 0.1,
+            "high": d + 0.1,
+        }
         for t, d in (("math", 0.1), ("code", -0.2))
     ]
 )
@@ -97,6 +106,16 @@ def test_long_and_odd_names_do_no_harm(function, table):
         **{name: table[name].astype(str) + "$x^2$_" + "y" * 60 for name in ("task", "assistant") if name in table}
     )
     assert len(drawing.rendered(function(named), "png")) > 5000
+
+
+@pytest.mark.parametrize(("function", "table"), DRAWN[:-1], ids=NAMES[:-1])  # power knows no assistants
+def test_thirty_assistants_fit_or_are_said_to_be_more(function, table):
+    one = table[table["assistant"] == table["assistant"].iloc[0]]
+    figure = function(pd.concat([one.assign(assistant=f"provider/model-{k:02}-instruct") for k in range(30)]))
+    found = texts(figure)
+    assert max(figure.get_size_inches()) < 26
+    shown = {text for text in found if "model-" in text}
+    assert len(shown) >= 30 or any("the first" in text for text in found)
 
 
 @pytest.mark.parametrize(("function", "table"), DRAWN, ids=NAMES)
