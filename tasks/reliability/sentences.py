@@ -89,7 +89,7 @@ def _has_end(text: str) -> bool:
 
 def _in_block(block: Block, before: Block | None) -> int:
     """A short item without an end mark belongs to the sentence that opens its list: `Pack:`, then `- a map`."""
-    short = len(block.text.split()) <= SHORT_ITEM and not _has_end(block.text)
+    short = len(block.text.split()) <= SHORT_ITEM and not _has_end(block.text) and not block.text.endswith(":")
     return 0 if before and block.lists and short else _in_prose(block.text)
 
 

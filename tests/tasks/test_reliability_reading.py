@@ -74,6 +74,7 @@ COUNTED = {
     # SC-11, arguable: a list of a few words is part of the sentence that opens it; longer items count one each (below).
     "Pack:\n- warm socks\n- a map\n- water": 1,
     "Tips:\n- wash the lettuce in cold water first\n- dry it in a clean towel": 3,
+    "Moving:\n- Pack the boxes:\n- Rent a van:": 3,
     "It costs $3.50. Buy it.": 2,
     "Wait... what?": 1,
     "Well... Let me think.": 2,
