@@ -34,15 +34,21 @@ def is_question(statement: str) -> bool:
     return statement.rstrip("*_)\"'” \t").endswith("?")
 
 
+def is_record(statement: str) -> bool:
+    """A JSON object or list: what a function returned (or might have), repeated; it answers nothing."""
+    return bool(re.match(r"\s*(?:\{\s*\"|\[\s*\{)", statement))
+
+
 def told(reply: str) -> list[str]:
-    """The statements that are no questions."""
-    return [statement for statement in statements(reply) if not is_question(statement)]
+    """The statements that are no questions and no records."""
+    return [statement for statement in statements(reply) if not (is_question(statement) or is_record(statement))]
 
 
-def without_questions(reply: str) -> str:
-    """The reply with blanks in place of its questions, so that positions stay the same."""
-    for statement in filter(is_question, statements(reply)):
-        reply = reply.replace(statement, " " * len(statement))
+def told_in_place(reply: str) -> str:
+    """The reply with blanks for all that is not told, so that positions stay the same."""
+    for statement in statements(reply):
+        if is_question(statement) or is_record(statement):
+            reply = reply.replace(statement, " " * len(statement))
     return reply
 
 

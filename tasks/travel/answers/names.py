@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 
 from tasks.nouns import Score
-from tasks.travel.answers.finding import CONCLUDES, between, mentions, told, waits, without_questions
+from tasks.travel.answers.finding import CONCLUDES, between, mentions, told, told_in_place, waits
 from tasks.travel.answers.form import Form, Frame
 from tasks.travel.answers.metrics import overlap
 
@@ -90,16 +90,26 @@ class NameOrder(Form):
     target = Annotated[list[str], msgspec.Meta(min_length=1)]
 
     _CUE = re.compile(CONCLUDES.pattern + r"|\b(?:order|route|shortest|visit)\b|→|->", re.IGNORECASE)
+    _ITEM = re.compile(r"^[ \t]*(?:[0-9]{1,2}[.)]|[-*•])[ \t*_]*", re.MULTILINE)
 
     def find(self, reply: str, frame: Frame) -> str | None:
-        whole = [each for each in told(reply) if len(self._named(each, frame)) == len(frame.names)]
-        concluding = [each for each in whole if self._CUE.search(each)]
-        if whole:
-            return (concluding or whole)[-1].strip()
-        return None if waits(reply) else self._last_run(reply, frame)
+        """The last list of them all or the last sentence with them all, whichever comes later; else how the reply ends."""
+        stated = told(reply)
+        whole = [each for each in stated if len(self._named(each, frame)) == len(frame.names)]
+        concluding = [each for each in whole if self._CUE.search(each)] or whole
+        listed = self._last_list(reply, frame)
+        if listed and not (concluding and reply.rindex(concluding[-1]) > reply.rindex(listed)):
+            return listed
+        if concluding:
+            return concluding[-1].strip()
+        if waits(reply):
+            return None
+        partly = (each.strip() for each in reversed(stated) if self._orders_some(each, frame))
+        return self._last_run(reply, frame) or next(partly, None)
 
     def read(self, text: str, frame: Frame) -> Any:
-        return self._named(text, frame) or None
+        heads = [name for _, _, name in self._heads(text, frame)]
+        return heads or self._named(text, frame) or None
 
     def measure(self, value: Any, target: Any, frame: Frame) -> Score:
         right = value == target
@@ -115,11 +125,27 @@ class NameOrder(Form):
     def _named(self, text: str, frame: Frame) -> list[str]:
         return list(dict.fromkeys(name for _, name in mentions(text, frame.names)))
 
+    def _heads(self, text: str, frame: Frame) -> list[tuple[int, int, str]]:
+        """The last items of a list that begin with a name each: where it begins, where the name ends, the name; or nothing."""
+        items = {item.end(): item.start() for item in self._ITEM.finditer(text)}
+        begun = [(items[at], at + len(name), name) for at, name in mentions(text, frame.names) if at in items]
+        heads = begun[-len(frame.names) :]
+        return heads if len({name for _, _, name in heads}) == len(frame.names) else []
+
+    def _last_list(self, reply: str, frame: Frame) -> str | None:
+        """The lines of a list that begin with the names, one each."""
+        heads = self._heads(told_in_place(reply), frame)
+        return reply[heads[0][0] : heads[-1][1]] if heads else None
+
     def _last_run(self, reply: str, frame: Frame) -> str | None:
-        """The shortest end of the reply that names them all (a numbered list, a walk told step by step)."""
-        places = mentions(without_questions(reply), frame.names)
+        """The shortest end of the reply that names them all (a walk told step by step)."""
+        places = mentions(told_in_place(reply), frame.names)
         for start, _ in reversed(places):
             if len(self._named(reply[start:], frame)) == len(frame.names):
                 end, last = places[-1]
                 return reply[start : end + len(last)]
         return None
+
+    def _orders_some(self, statement: str, frame: Frame) -> bool:
+        """Gives an order of more than one: if not of all, it is an answer still, though a wrong one."""
+        return bool(self._CUE.search(statement)) and len(self._named(statement, frame)) > 1

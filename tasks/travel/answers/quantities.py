@@ -30,8 +30,10 @@ class Amount(Form):
     wanted = "one amount of money in pounds, the total"
     target = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,9}(\.[0-9]{1,4})?$")]
 
+    #: The unit may stand behind the end of a formula or of bold type: `\\boxed{420}\\) pounds`, `63.00 \\text{ pounds}`.
     _MONEY = re.compile(
-        rf"(?:£|GBP)\s?{_DIGITS}|{_NUMBER}(?=[\s$*_]{{0,9}}(?:pounds?\b|GBP\b|£|quid\b))", re.IGNORECASE
+        rf"(?:£|GBP)\s?{_DIGITS}|{_NUMBER}(?=(?:[\s$*_{{}}()\\\]]|text){{0,9}}(?:pounds?\b|GBP\b|£|quid\b))",
+        re.IGNORECASE,
     )
     _SUM = re.compile(
         rf"{_NUMBER}(?!\s*(?:%|percent|per cent|(?:st|nd|rd|th)\b|nights?|people|persons?|tickets?|rooms?))"

@@ -44,6 +44,9 @@ SAID: list[tuple[Form, Frame, Any, list[str]]] = [
             "You will pay £83.84 for everything.",
             "I'm sorry to hear that. The total is 83.84.",
             "Total Cost = £83.84. This includes the 60% discount for Eva.",
+            "1. **Room:**\n   - Room per night: 84.00 pounds\n2. Total cost = \\(74.00 + 9.84 = 83.84\\) pounds\n\n"
+            "Therefore, the total cost of our whole stay is \\(\\boxed{83.84}\\) pounds.",
+            "\\[\n43.00 \\text{ pounds} + 40.84 \\text{ pounds} = 83.84 \\text{ pounds}\n\\]",
         ],
     ),
     (
@@ -235,6 +238,7 @@ SAID: list[tuple[Form, Frame, Any, list[str]]] = [
             "When would you like to eat?",
             "I can book a table for you.",
             "I can help you with all of that.",
+            '{"restaurants": [{"name": "Jade Fork", "opening_hours": {"monday": "17:00-23:00"}}]}',
             "Which restaurant, Curious Ladle or Jade Fork?",
         ],
     ),
@@ -250,8 +254,13 @@ SAID: list[tuple[Form, Frame, Any, list[str]]] = [
             " 4000 m\n\nThe shortest is Ellison Museum → Quayle Theatre → Abbot Park.\n\nWould you like me to book a taxi?",
             "Start at the hotel and walk to Ellison Museum (800 m).\nThen go to Quayle Theatre (500 m).\nEnd at Abbot Park.",
             "The best order:\n\n1. **Ellison Museum** – 683 m\n2. **Quayle Theatre** – 1175 m\n3. **Abbot Park** – 300 m",
+            "1. **Quayle Theatre**: next to Abbot Park and Ellison Museum, so we should visit it.\n\n"
+            "Therefore, the optimal order is:\n\n1. Ellison Museum\n2. Quayle Theatre\n3. Abbot Park",
+            "- Ellison Museum, on the way to Abbot Park\n- Quayle Theatre\n- Abbot Park",
+            "1. Abbot Park\n2. Quayle Theatre\n3. Ellison Museum\n\nSo it is Ellison Museum, Quayle Theatre, Abbot Park.",
         ],
     ),
+    (NameOrder(), STOPS, ["Abbot Park", "Quayle Theatre"], ["The shortest walk is Abbot Park, then Quayle Theatre."]),
     (
         NameOrder(),
         STOPS,
