@@ -50,11 +50,19 @@ def style(at: int) -> dict[str, Any]:
     return {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
 
 
+class Shown(Figure):
+    """A figure that a notebook shows by itself, in its own size and without pyplot."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        width, height = self.get_size_inches()
+        return rendered(self, "png"), {"width": round(96 * width), "height": round(96 * height)}
+
+
 def panels(n: int, width: float, height: float, *, across: int = 4, share: str = "y") -> tuple[Figure, list[Axes]]:
     """A figure of `n` panels, each `width` × `height` inches, at most `across` in a row; `share`: `x`, `y`, `xy` or nothing."""
     rows = max(1, math.ceil(n / max(1, min(across, int(14 / width)))))
     columns = max(1, math.ceil(n / rows))
-    figure = Figure(figsize=(max(3.2, width * columns), height * rows), layout="constrained")
+    figure = Shown(figsize=(max(3.2, width * columns), height * rows), layout="constrained")
     grid = figure.subplots(rows, columns, sharex="x" in share, sharey="y" in share, squeeze=False).ravel()
     for at, axis in enumerate(grid):
         axis.set_visible(at < n)

@@ -32,6 +32,8 @@ from analysis.drawing import (
 )
 from tasks.nouns import TURN_CLASSES
 
+#: Conversations of a timeline.
+MOST_TALKS = 40
 #: Points that rest on fewer conversations than this are drawn hollow, or not at all.
 FEW = 10
 
@@ -105,6 +107,32 @@ def gradual(table: pd.DataFrame) -> Figure:
         axis.set(ylim=(-3, 103), xlabel="pieces the instruction comes in", xticks=x)
     axes[0][0].set_ylabel("score")
     legend(figure, axes[0][0])
+    return figure
+
+
+def timeline(turns: pd.DataFrame) -> Figure:
+    """Conversations as one reads them: a line each, a box a turn in the colour of its class; ✓ a right answer, ✗ a wrong one.
+
+    `turns`: `frames.turns` of as few conversations as one can look at; the first `MOST_TALKS` are drawn.
+    """
+    turns = named(turns)
+    names = [name for name in ("task", "instance", "mode", "assistant", "repeat") if turns[name].nunique() > 1]
+    every = list(turns.groupby("key", sort=False, observed=True))
+    figure, axes = panels(1, width=1.6 + 0.55 * max(7, int(turns["turn"].max())), height=0.9 + 0.28 * len(every))
+    axis, talks = axes[0], [rows for _, rows in first(every, MOST_TALKS, figure)]
+    for y, rows in enumerate(talks):
+        colours = [_CLASS_COLOURS[TURN_CLASSES.index(label)] for label in rows["label"].fillna("missing")]
+        axis.barh(y, 0.94, left=rows["turn"].astype(float) - 0.47, height=0.8, color=colours)
+        for row in rows[rows["correct"].notna()].to_dict("records"):
+            axis.text(row["turn"], y, "✓" if row["correct"] else "✗", ha="center", va="center", color="black")
+    for colour, label in zip(_CLASS_COLOURS, TURN_CLASSES, strict=True):
+        if label in set(turns["label"]):
+            axis.barh(0, 0, color=colour, label=label)
+    axis.set_yticks(range(len(talks)), [" · ".join(str(rows[name].iloc[0]) for name in names) for rows in talks])
+    axis.set(ylim=(len(talks) - 0.5, -0.5), xlabel="turn", xticks=_ticks(turns["turn"].to_numpy(float)))
+    axis.tick_params(axis="y", length=0)
+    axis.grid(visible=False)
+    legend(figure, axis)
     return figure
 
 
@@ -245,7 +273,8 @@ def differences(table: pd.DataFrame) -> Figure:
     shown = table[table["difference"].notna()]
     figure, axes = panels(1, width=6.4, height=0.9 + 0.32 * max(2, len(shown)))
     axis = axes[0]
-    names = [name for name in shown.columns[: list(shown.columns).index("a")] if shown[name].nunique(dropna=False) > 1]
+    labels = [*shown.columns[: list(shown.columns).index("a")], "measure"]
+    names = [name for name in labels if shown[name].nunique(dropna=False) > 1]
     for y, row in enumerate(shown.to_dict("records")):
         if np.isfinite([row["low"], row["high"]]).all():
             axis.plot([100 * row["low"], 100 * row["high"]], [y, y], color=COLOURS[0], linewidth=1.6)

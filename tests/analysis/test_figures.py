@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from IPython.core.formatters import DisplayFormatter
 from matplotlib.figure import Figure
 
 from analysis import drawing, figures
@@ -64,12 +65,23 @@ PAIRS = pd.DataFrame(
         for t, d in (("math", 0.1), ("code", -0.2))
     ]
 )
+TALKS = pd.DataFrame(
+    [
+        LABELS | {"key": f"k{k}", "instance": f"i{k}", "repeat": 0, "turn": t, "label": label, "correct": correct}
+        for k in range(2)
+        for t, label, correct in (
+            (1, "clarification", None),
+            (2, "answer_attempt", False),
+            (3, "answer_attempt", k == 1),
+        )
+    ]
+).astype({"correct": "boolean"})
 POWER = pd.DataFrame([{"instances": i, "runs": r, "power": 0.5} for i in (20, 50) for r in (1, 10)])
 
 DRAWN = [
     (figures.box, groups()), (figures.scatter, groups()), (figures.cost, groups()), (figures.gradual, GRADUAL),
     (figures.classes, RATES), (figures.attempts, ATTEMPTS), (figures.bloat, BLOAT), (figures.verbosity, VERBOSITY),
-    (figures.middle, MIDDLE), (figures.differences, PAIRS), (figures.power, POWER),
+    (figures.middle, MIDDLE), (figures.differences, PAIRS), (figures.power, POWER), (figures.timeline, TALKS),
 ]  # fmt: skip
 NAMES = [function.__name__ for function, _ in DRAWN]
 
@@ -108,7 +120,7 @@ def test_long_and_odd_names_do_no_harm(function, table):
     assert len(drawing.rendered(function(named), "png")) > 5000
 
 
-@pytest.mark.parametrize(("function", "table"), DRAWN[:-1], ids=NAMES[:-1])  # power knows no assistants
+@pytest.mark.parametrize(("function", "table"), DRAWN[:-2], ids=NAMES[:-2])  # those last know no assistants
 def test_thirty_assistants_fit_or_are_said_to_be_more(function, table):
     one = table[table["assistant"] == table["assistant"].iloc[0]]
     figure = function(pd.concat([one.assign(assistant=f"provider/model-{k:02}-instruct") for k in range(30)]))
@@ -184,6 +196,37 @@ def test_differences_are_named_by_what_differs_and_unknown_ones_left_out():
     figure = figures.differences(pd.concat([PAIRS, PAIRS.head(1).assign(task="none", difference=np.nan)]))
     assert {"recap − full · math", "recap − full · code"} <= set(texts(figure))
     assert not any("none" in text for text in texts(figure))
+
+
+def test_differences_of_several_measures_say_which():
+    figure = figures.differences(pd.concat([PAIRS.head(1), PAIRS.head(1).assign(measure="unreliability")]))
+    assert {"recap − full · mean", "recap − full · unreliability"} <= set(texts(figure))
+
+
+def test_a_timeline_has_a_box_a_turn_and_says_what_was_right():
+    figure = figures.timeline(TALKS)
+    found = texts(figure)
+    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["i0", "i1"]
+    assert (found.count("✓"), found.count("✗")) == (1, 3)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["answer_attempt", "clarification"]
+    boxes = [bar for bar in figure.axes[0].patches if bar.get_width() > 0]
+    assert sorted((round(bar.get_y() + 0.4), round(bar.get_x() + 0.47)) for bar in boxes) == [
+        (y, turn) for y in range(2) for turn in (1, 2, 3)
+    ]
+
+
+def test_a_long_timeline_is_cut_and_says_so():
+    many = pd.concat([TALKS.assign(key=TALKS["key"] + str(k)) for k in range(30)])
+    assert f"the first {figures.MOST_TALKS} of 60" in texts(figures.timeline(many))
+
+
+@pytest.mark.parametrize(("function", "table"), DRAWN, ids=NAMES)
+def test_a_notebook_shows_a_figure_by_itself(function, table):
+    figure = function(table)
+    shown, about = DisplayFormatter().format(figure)
+    width, height = figure.get_size_inches()
+    assert shown["image/png"] == drawing.rendered(function(table), "png")
+    assert about["image/png"] == {"width": round(96 * width), "height": round(96 * height)}
 
 
 def test_unpriced_rows_have_no_place_on_the_cost_axis():
