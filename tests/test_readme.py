@@ -25,10 +25,10 @@ def blocks(kind: str) -> list[str]:
 
 
 def without_config(mermaid: str) -> list[str]:
-    """The lines of a mermaid graph, without front matter and styles."""
+    """The lines of a mermaid graph in a fixed order, without front matter and styles."""
     text = re.sub(r"^---\n.*?---\n", "", mermaid, flags=re.DOTALL)
     text = re.sub(r"</?p>|:::\w+", "", text)
-    return [line.strip() for line in text.splitlines() if line.strip() and "classDef" not in line]
+    return sorted(line.strip() for line in text.splitlines() if line.strip() and "classDef" not in line)
 
 
 def test_the_picture_is_the_compiled_graph():
