@@ -117,9 +117,11 @@ def timeline(turns: pd.DataFrame) -> Figure:
     """
     turns = named(turns)
     names = [name for name in ("task", "instance", "mode", "assistant", "repeat") if turns[name].nunique() > 1]
-    every = list(turns.groupby("key", sort=False, observed=True))
-    figure, axes = panels(1, width=1.6 + 0.55 * max(7, int(turns["turn"].max())), height=0.9 + 0.28 * len(every))
-    axis, talks = axes[0], [rows for _, rows in first(every, MOST_TALKS, figure)]
+    every = [rows for _, rows in turns.groupby("key", sort=False, observed=True)]
+    height = 1.1 + 0.28 * min(len(every), MOST_TALKS)
+    figure, axes = panels(1, width=1.6 + 0.55 * max(7, int(turns["turn"].max())), height=height)
+    axis, talks = axes[0], first(every, MOST_TALKS, figure)
+    title(axis, " · ".join(str(turns[name].iloc[0]) for name in ("task", "assistant") if name not in names))
     for y, rows in enumerate(talks):
         colours = [_CLASS_COLOURS[TURN_CLASSES.index(label)] for label in rows["label"].fillna("missing")]
         axis.barh(y, 0.94, left=rows["turn"].astype(float) - 0.47, height=0.8, color=colours)
@@ -129,7 +131,9 @@ def timeline(turns: pd.DataFrame) -> Figure:
         if label in set(turns["label"]):
             axis.barh(0, 0, color=colour, label=label)
     axis.set_yticks(range(len(talks)), [" · ".join(str(rows[name].iloc[0]) for name in names) for rows in talks])
-    axis.set(ylim=(len(talks) - 0.5, -0.5), xlabel="turn", xticks=_ticks(turns["turn"].to_numpy(float)))
+    numbers = turns["turn"].to_numpy(float)
+    axis.set(ylim=(len(talks) - 0.5, -0.5), xlim=(0.4, numbers.max() + 0.6), xticks=_ticks(numbers))
+    axis.set_xlabel("turn (✓ right answer, ✗ wrong answer)")
     axis.tick_params(axis="y", length=0)
     axis.grid(visible=False)
     legend(figure, axis)

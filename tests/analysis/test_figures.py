@@ -217,7 +217,10 @@ def test_a_timeline_has_a_box_a_turn_and_says_what_was_right():
 
 def test_a_long_timeline_is_cut_and_says_so():
     many = pd.concat([TALKS.assign(key=TALKS["key"] + str(k)) for k in range(30)])
-    assert f"the first {figures.MOST_TALKS} of 60" in texts(figures.timeline(many))
+    figure = figures.timeline(many)
+    assert f"the first {figures.MOST_TALKS} of 60" in texts(figure)
+    assert len(figure.axes[0].get_yticks()) == figures.MOST_TALKS
+    assert figure.get_figheight() < 15
 
 
 @pytest.mark.parametrize(("function", "table"), DRAWN, ids=NAMES)
