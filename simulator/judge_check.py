@@ -31,10 +31,11 @@ Group = tuple[str, str]
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """A labelled reply and what the judge made of it; `label` is None where the judge failed."""
+    """A labelled reply and what the judge made of it; where it failed, `label` is None and `failure` its cause."""
 
     reply: Labelled
     label: TurnClass | None
+    failure: str = ""
 
     @property
     def disagrees(self) -> bool:
@@ -46,7 +47,7 @@ class Agreement(msgspec.Struct, frozen=True):
     """How far two labellings of the same replies agree.
 
     Attributes:
-        replies: how many were compared. `failed`: replies the judge could not label (left out of the rest).
+        replies: how many were judged. `failures`: cause -> replies the judge could not label (left out of the rest).
         attempt, attempt_kappa: share of equal decisions on attempt / no attempt, and Cohen's kappa of them.
         classes, classes_kappa: the same for the seven classes.
         disagreements: unequal decisions on attempt / no attempt.
@@ -54,7 +55,7 @@ class Agreement(msgspec.Struct, frozen=True):
     """
 
     replies: int
-    failed: int
+    failures: dict[str, int]
     attempt: float
     attempt_kappa: float
     classes: float
@@ -84,7 +85,7 @@ def agreement(judged: Sequence[Judged]) -> Agreement:
         confusion[recorded][found] += 1
     return Agreement(
         replies=len(judged),
-        failed=len(judged) - len(pairs),
+        failures=dict(Counter(one.failure for one in judged if one.label is None)),
         attempt=_equal(attempts),
         attempt_kappa=kappa(attempts),
         classes=_equal(pairs),
@@ -135,8 +136,8 @@ async def judge_all(replies: Sequence[Labelled], judge: Judge, ask: Ask, at_once
         async with gate:
             try:
                 judgement = await judge.judge(reply.reply, get_task(reply.task), reply.instance, ask)
-            except Failure:
-                return Judged(reply, None)
+            except Failure as failure:
+                return Judged(reply, None, failure.cause)
             return Judged(reply, judgement.label)
 
     return list(await asyncio.gather(*map(one, replies)))
@@ -244,7 +245,7 @@ def _as_text(judge: str, agreements: Mapping[Group, Agreement], found: Mapping[G
         [
             *group,
             one.replies,
-            one.failed,
+            sum(one.failures.values()),
             *_shares(one.attempt, one.attempt_kappa),
             *_shares(one.classes, one.classes_kappa),
         ]
@@ -260,6 +261,11 @@ def _as_text(judge: str, agreements: Mapping[Group, Agreement], found: Mapping[G
         f"Judge {judge} against the recorded labels (attempt: attempt or not; classes: all seven)",
         _table(columns, labels),
         *(_confusion(task, one) for (task, who), one in agreements.items() if who == "all"),
+        *(
+            f"{task}: failures of the judge by cause: {one.failures}"
+            for (task, who), one in agreements.items()
+            if one.failures and who == "all"
+        ),
     ]
     if marked:
         parts += [
@@ -267,6 +273,10 @@ def _as_text(judge: str, agreements: Mapping[Group, Agreement], found: Mapping[G
             _table(["task", "assistant", "turns", "repeats", "precision", "recall"], marked),
         ]
     return "\n\n".join(parts)
+
+
+def _failures(task: str, one: Agreement) -> str:
+    return f"{task}: failures of the judge: " + ", ".join(f"{cause} {count}" for cause, count in one.failures.items())
 
 
 def _shares(equal: float, kappa: float) -> tuple[str, str]:

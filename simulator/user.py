@@ -89,18 +89,18 @@ class LlmUser:
     prompts: ClassVar[tuple[str, ...]] = ("user", "user-example", "user-example-answer", "user-turn", "user-again")
 
     async def speak(self, view: View, ask: Ask) -> Utterance:
-        asked, tellable = _turn(view), view.unrevealed
+        asked, schema = _turn(view), _schema(view.unrevealed, nothing=was_asked(view.said))
         shard = view.unrevealed[0]
         violations: list[str] = []
         for _ in range(DRAFTS):
-            reply = await ask(_messages(asked), Options(schema=_schema(view, tellable)))
+            reply = await ask(_messages(asked), Options(schema=schema))
             draft, objections = read_draft(reply, view)
             if draft and not objections:
                 return Utterance(draft.text, draft.shard.id if draft.shard else None, self.name, tuple(violations))
             if draft and draft.shard:
                 shard = draft.shard
             violations += objections
-            asked, tellable = _again(shard, objections), (shard,)
+            asked, schema = _again(shard, objections), _schema([shard], nothing=False)
         return Utterance(shard.text, shard.id, "fallback", tuple(violations))
 
 
@@ -142,12 +142,11 @@ def _listed(shard: Shard) -> str:
     return f"{shard.id}: {shard.text}"
 
 
-def _schema(view: View, tellable: Sequence[Shard]) -> dict[str, Any]:
+def _schema(tellable: Sequence[Shard], *, nothing: bool) -> dict[str, Any]:
     """The id comes first, so that a small model settles on a fact before it writes; it can only be one that may be told."""
-    nothing = [NOTHING] if len(tellable) > 1 and was_asked(view.said) else []
     most = max(len(shard.text) for shard in tellable)
     fields = {
-        "shard_id": {"enum": [*(shard.id for shard in tellable), *nothing]},
+        "shard_id": {"enum": [*(shard.id for shard in tellable), *([NOTHING] if nothing else [])]},
         "response": {"type": "string", "maxLength": longest(most)},
     }
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
@@ -167,7 +166,7 @@ def read_draft(reply: Reply, view: View) -> tuple[Draft | None, tuple[str, ...]]
     except Malformed as malformed:
         return None, (f"malformed: {malformed}",)
     except LookupError:
-        return None, (f"unknown_id: {shard_id}",)
+        return None, (f"unknown_id: {str(shard_id)[:40]}",)
     target = view.instance.target
     draft = Draft(
         text=text.strip(),

@@ -143,7 +143,7 @@ def test_figures_as_json(logs: Path) -> None:
     assert list(rows) == [("math", "other"), ("math", "some/model"), ("math", "all")]
     everything = rows["math", "all"]
     # Of the four replies of each log only the third is judged otherwise: recorded attempt, judged refuse.
-    assert (everything["replies"], everything["failed"], everything["disagreements"]) == (8, 0, 2)
+    assert (everything["replies"], everything["failures"], everything["disagreements"]) == (8, {}, 2)
     assert everything["attempt"] == everything["classes"] == 0.75
     assert everything["attempt_kappa"] == pytest.approx(0.5)
     assert everything["confusion"]["answer_attempt"]["refuse"] == 2
@@ -188,7 +188,7 @@ def test_a_model_judge(logs: Path, judge: str) -> None:
 
 def test_a_judge_that_fails_is_counted_apart(logs: Path) -> None:
     row = json.loads(run(logs, "--judge", "llm", "--judge-model", "fake:text=hm", "--json").output)["labels"][-1]
-    assert (row["replies"], row["failed"]) == (8, 6)  # an empty reply needs no model
+    assert (row["replies"], row["failures"]) == (8, {"malformed": 6})  # an empty reply needs no model
     assert row["attempt"] == 1.0
 
 
