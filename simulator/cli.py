@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("analysis.commands:export", "Write a run as JSON lines, Parquet or reference logs."),
     "judge-check": ("simulator.judge_check:judge_check", "Compare a judge with the labels recorded in logs."),
     "data": ("tasks.fetch_commands:data", "Fetch published datasets, and find them."),
+    "shard": ("sharding.commands:shard", "Cut instructions into shards, verify, lint and review them."),
     "tasks": ("tasks.commands:tasks", "List, show, validate and generate tasks."),
 }
 

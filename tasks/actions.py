@@ -36,6 +36,7 @@ class ActionsTask(Task):
     extraction = "rules"
     tool_calls_are_answers = True
     prompts = ("actions/system", "actions/native", "actions/full", "actions/concat")
+    sharding_hints = "actions/sharding"
 
     def __init__(self, native_tools: bool = False) -> None:
         self.native_tools = native_tools

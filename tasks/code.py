@@ -44,6 +44,7 @@ class CodeTask(Task):
     answer_form = "a complete Python function, or script, with the imports and helpers it uses"
     extraction = "rules"
     prompts = ("code/system", "code/full", "code/concat", "code/starter", "code/complete")
+    sharding_hints = "code/sharding"
     equality: ClassVar[Equality] = Equality()
     limits: ClassVar[Limits] = Limits()
 

@@ -50,6 +50,7 @@ class DatabaseTask(Task):
     answer_form = "one SQL query (SQLite); only the query itself"
     extraction = "rules"
     prompts = ("database/system", "database/full", "database/concat")
+    sharding_hints = "database/sharding"
     columns_in_order: ClassVar[bool] = False
 
     def __init__(self, databases: Path | None = None, limits: Limits | None = None) -> None:

@@ -26,6 +26,7 @@ class MathTask(Task):
     scoring = "equal as a number: 1 or 0"
     answer_form = "one number; it may be negative, a decimal or a fraction"
     prompts = ("math/system", "math/full", "math/concat")
+    sharding_hints = "math/sharding"
 
     def read_row(self, row: Row) -> Instance:
         """A row of sharded GSM8K: `question`, and `answer`, a worked solution that ends in `#### number`."""

@@ -139,6 +139,7 @@ class Instance(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         pair: instances with the same pair id are the same problem asked in different ways.
         variants: number of shards -> the same instruction merged to so many (GRADUAL).
         data: all else the task needs (schema, functions, tests, documents, …).
+        provenance: how the shards came about (`shardtalk shard`); no part of the problem, so not of its digest.
     """
 
     id: str
@@ -151,10 +152,12 @@ class Instance(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     pair: str | None = None
     variants: dict[str, tuple[Shard, ...]] = {}
     data: dict[str, Any] = {}
+    provenance: dict[str, Any] = {}
 
     def digest(self) -> str:
         """Content hash: two instances with the same digest are the same problem, wherever they were read."""
-        return hashlib.sha256(_canonical.encode(self)).hexdigest()[:16]
+        content = msgspec.structs.replace(self, provenance={})
+        return hashlib.sha256(_canonical.encode(content)).hexdigest()[:16]
 
 
 class Script(msgspec.Struct, frozen=True):

@@ -52,6 +52,8 @@ class Task:
         presentations: modes of its own, each a `script`; `--modes` takes their names beside the general ones.
         compare_to: mode -> the mode it is meant to be compared with (an ablation and what it was taken from).
         prompts: names of the templates it uses, part of the identity of a run.
+        sharding_hints: template that tells a model how this task's instructions are cut and worded (`shardtalk shard`); empty
+            where an instruction is no text that could be cut.
         embedded: file of the shipped instances; None means `data/<name>.jsonl` beside this module.
     """
 
@@ -72,6 +74,7 @@ class Task:
     presentations: ClassVar[tuple[str, ...]] = ()
     compare_to: ClassVar[Mapping[str, str]] = {}
     prompts: ClassVar[tuple[str, ...]] = ()
+    sharding_hints: ClassVar[str] = ""
     embedded: ClassVar[Path | None] = None
 
     @classmethod
