@@ -36,12 +36,20 @@ def run(out: Path, quiet: bool, **values: Any) -> int:
     The same command again does only what is still owed; more runs, instances, modes or models extend a run.
     """
     planned, means = plan(experiment_of(values)), means_of(values)
+    if not quiet:
+        click.echo(_at_most(asyncio.run(estimate(planned, means))[-1]), err=True)
     with Display(Console(stderr=True), quiet=quiet) as display:
         try:
             outcome = asyncio.run(engine.run(planned, out, means, display))
         except asyncio.CancelledError:
             raise click.Abort from None
     return tell(outcome, out, quiet=quiet)
+
+
+def _at_most(total: Estimate) -> str:
+    cost = "cost unknown: some model is unpriced" if total.cost is None else f"${total.cost:,.2f}"
+    tokens = total.tokens_in + total.tokens_out
+    return f"at most {total.conversations:,} conversations, {total.calls:,} calls, about {tokens:,} tokens, {cost}"
 
 
 def tell(outcome: engine.Outcome, out: Path, *, quiet: bool = False) -> int:

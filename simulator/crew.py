@@ -150,6 +150,7 @@ class RemoteCrew:
             self._take(member, event)
         if not self._closing:
             self._members.remove(member)
+            await member.link.close()
             self._stillborn += not member.lived
             if self._stillborn < STILLBORN:
                 await self._hire()

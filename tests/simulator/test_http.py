@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -186,6 +189,41 @@ def test_workers_elsewhere_store_the_same_records(parties, tmp_path, without_tim
     outcome, together = simulate(parties, tmp_path / "together", experiment, engine=engine, workers=2)
     assert outcome.complete
     assert [without_time(r) for r in together] == [without_time(r) for r in alone]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("engine", "called"), [("local", "multiprocessing.spawn"), ("ray", "ray::_Actor")])
+def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(parties, tmp_path, without_time, engine, called):
+    if engine == "ray":
+        pytest.importorskip("ray")
+    experiment = Experiment(**PARTIES, limit=12, runs=3)
+    _, undisturbed = simulate(parties, tmp_path / "undisturbed", experiment)
+    parties.latency, enough = 0.02, parties.count + 300
+    killed: list[int] = []
+
+    def kill_one() -> None:
+        while parties.count < enough:
+            time.sleep(0.02)
+        killed.append(max(_processes(called)))
+        os.kill(killed[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    outcome, records = simulate(parties, tmp_path / "killed", experiment, engine=engine, workers=2)
+    killer.join()
+    assert killed
+    assert outcome.complete
+    assert [without_time(r) for r in records] == [without_time(r) for r in undisturbed]
+
+
+def _processes(called: str) -> list[int]:
+    """Processes below this one, or of the cluster it started, whose command line holds these words."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if called in entry.read_bytes().replace(b"\0", b" ").decode(errors="replace"):
+                found.append(int(entry.parent.name))
+    return found
 
 
 @pytest.mark.slow
