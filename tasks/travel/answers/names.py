@@ -42,7 +42,8 @@ class NameSet(Form):
         if not about:
             return None
         start = concluding[-1] if concluding else about[0]
-        return between(reply, stated, start, about[-1])
+        passage = between(reply, stated, start, about[-1])
+        return passage if self.read(passage, frame) is not None else None
 
     def read(self, text: str, frame: Frame) -> Any:
         if not self._says(text, frame):
@@ -51,7 +52,9 @@ class NameSet(Form):
         for statement in told(text):
             for clause in self._CLAUSE.split(statement):
                 self._note(clause, frame, named)
-        return [name for name in frame.names if named.get(name)]
+        # That some are closed is not to say that none is open.
+        told_of_all = self._NONE.search(text) or set(named) == set(frame.names)
+        return [name for name in frame.names if named.get(name)] if told_of_all or any(named.values()) else None
 
     def measure(self, value: Any, target: Any, frame: Frame) -> Score:
         near = overlap(value, target)

@@ -238,6 +238,7 @@ SAID: list[tuple[Form, Frame, Any, list[str]]] = [
             "When would you like to eat?",
             "I can book a table for you.",
             "I can help you with all of that.",
+            "Jade Fork is closed on Monday.",
             '{"restaurants": [{"name": "Jade Fork", "opening_hours": {"monday": "17:00-23:00"}}]}',
             "Which restaurant, Curious Ladle or Jade Fork?",
         ],
