@@ -50,7 +50,7 @@ def style(at: int) -> dict[str, Any]:
     return {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
 
 
-class Shown(Figure):
+class Picture(Figure):
     """A figure that a notebook shows by itself, in its own size and without pyplot."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
@@ -62,7 +62,7 @@ def panels(n: int, width: float, height: float, *, across: int = 4, share: str =
     """A figure of `n` panels, each `width` × `height` inches, at most `across` in a row; `share`: `x`, `y`, `xy` or nothing."""
     rows = max(1, math.ceil(n / max(1, min(across, int(14 / width)))))
     columns = max(1, math.ceil(n / rows))
-    figure = Shown(figsize=(max(3.2, width * columns), height * rows), layout="constrained")
+    figure = Picture(figsize=(max(3.2, width * columns), height * rows), layout="constrained")
     grid = figure.subplots(rows, columns, sharex="x" in share, sharey="y" in share, squeeze=False).ravel()
     for at, axis in enumerate(grid):
         axis.set_visible(at < n)
