@@ -286,7 +286,8 @@ def differences(table: pd.DataFrame) -> Figure:
     axis.axvline(0, color=INK, linewidth=0.8)
     axis.set_yticks(range(len(shown)), [_arm(row, names) for row in shown.to_dict("records")])
     axis.set_ylim(len(shown) - 0.5, -0.5)
-    axis.set_xlabel("difference of " + "/".join(_values(shown, "measure")) + ", points (95 % limits)")
+    what = "difference" if "measure" in names else "difference of " + "".join(_values(shown, "measure"))
+    axis.set_xlabel(f"{what}, points (95 % limits)", loc="right")  # names may leave little room below the axis
     plain(axis, grid="x")
     return figure
 

@@ -200,7 +200,18 @@ def test_differences_are_named_by_what_differs_and_unknown_ones_left_out():
 
 def test_differences_of_several_measures_say_which():
     figure = figures.differences(pd.concat([PAIRS.head(1), PAIRS.head(1).assign(measure="unreliability")]))
-    assert {"recap − full · mean", "recap − full · unreliability"} <= set(texts(figure))
+    assert {"recap − full · mean", "recap − full · unreliability", "difference, points (95 % limits)"} <= set(
+        texts(figure)
+    )
+    assert "difference of mean, points (95 % limits)" in texts(figures.differences(PAIRS))
+
+
+def test_what_an_axis_means_is_not_cut_off_beside_long_names():
+    figure = figures.differences(PAIRS.assign(task=[f"{'y' * 30}{k}" for k in range(len(PAIRS))]))
+    figure.draw_without_rendering()
+    extent = figure.axes[0].xaxis.label.get_window_extent()
+    assert extent.x0 >= 0
+    assert extent.x1 <= figure.bbox.x1
 
 
 def test_a_timeline_has_a_box_a_turn_and_says_what_was_right():
