@@ -277,8 +277,9 @@ def differences(table: pd.DataFrame) -> Figure:
     shown = table[table["difference"].notna()]
     figure, axes = panels(1, width=6.4, height=0.9 + 0.32 * max(2, len(shown)))
     axis = axes[0]
-    labels = [*shown.columns[: list(shown.columns).index("a")], "measure"]
-    names = [name for name in labels if shown[name].nunique(dropna=False) > 1]
+    labels = list(shown.columns[: list(shown.columns).index("a")])
+    names = [name for name in (*labels, "measure") if shown[name].nunique(dropna=False) > 1]
+    title(axis, " · ".join(str(shown[name].iloc[0]) for name in labels if shown[name].nunique(dropna=False) == 1))
     for y, row in enumerate(shown.to_dict("records")):
         if np.isfinite([row["low"], row["high"]]).all():
             axis.plot([100 * row["low"], 100 * row["high"]], [y, y], color=COLOURS[0], linewidth=1.6)
@@ -294,7 +295,7 @@ def differences(table: pd.DataFrame) -> Figure:
 
 def power(table: pd.DataFrame) -> Figure:
     """Power by instances, one line a number of runs. `table`: `planning.power`."""
-    figure, axes = panels(1, width=4.4, height=3.2)
+    figure, axes = panels(1, width=5.2, height=3.2)
     axis = axes[0]
     for at, (runs, rows) in enumerate(_parts(table, "runs")):
         axis.plot(

@@ -206,6 +206,12 @@ def test_differences_of_several_measures_say_which():
     assert "difference of mean, points (95 % limits)" in texts(figures.differences(PAIRS))
 
 
+def test_what_all_differences_have_in_common_is_said_once():
+    figure = figures.differences(PAIRS.assign(task="math"))
+    assert figure.axes[0].get_title(loc="left") == "math"
+    assert "recap − full" in texts(figure)
+
+
 def test_what_an_axis_means_is_not_cut_off_beside_long_names():
     figure = figures.differences(PAIRS.assign(task=[f"{'y' * 30}{k}" for k in range(len(PAIRS))]))
     figure.draw_without_rendering()
