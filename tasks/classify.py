@@ -30,8 +30,10 @@ def classify_reply(reply: str, *, has_answer: bool, stated: str | None = None) -
     if not re.search(r"\w", reply):
         return "missing"
     text = _own_words(reply)
-    if has_answer and (_commits(_Stated(text, stated)) if stated else not _puts_off(text)):
+    if has_answer and (_commits(_Stated(text, stated)) if stated else not _puts_off(reply, text)):
         return "answer_attempt"
+    if has_answer and not stated and _GAP.search(reply):
+        return "hedge"
     asked = _asked(text)
     if asked > 1:
         return "interrogation"
@@ -106,9 +108,13 @@ def _asked(text: str) -> int:
     return max(text.count("?"), points, 1 if _ASKS.search(text) else 0)
 
 
-def _puts_off(text: str) -> bool:
-    """An answer in its own form that is only one of several cases, or that ends in a question to the user."""
-    return len(_CASE.findall(text)) > 1 or text.rstrip("*_ \n").endswith("?")
+#: Arguments left open: `f(a=)`, `f(a=?)`, `f(a=<a>)`, `f(a='[DATE]')`.
+_GAP = re.compile(r"=\s*(?:[,)?]|<[\w ]+>|['\"]\[[A-Z_]{3,}\]['\"])")
+
+
+def _puts_off(reply: str, text: str) -> bool:
+    """An answer in its own form that has gaps, is only one of several cases, or ends in a question to the user."""
+    return bool(_GAP.search(reply)) or len(_CASE.findall(text)) > 1 or text.rstrip("*_ \n").endswith("?")
 
 
 # -- does prose commit to the number in it? -----------------------------------------------------------------------

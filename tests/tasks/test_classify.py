@@ -64,6 +64,11 @@ def test_a_whole_answer_of_its_own_form_is_an_attempt() -> None:
     assert classify_reply("def f():\n    return 1", has_answer=True) == "answer_attempt"
 
 
+@pytest.mark.parametrize("call", ["f(a=)", "f(a=, b=1)", "f(a=?)", "f(a=<a>)", "f(a='[DATE]')"])
+def test_a_call_with_gaps_is_no_attempt(call: str) -> None:
+    assert classify_reply(f"[{call}]", has_answer=True) == "hedge"
+
+
 def test_but_not_if_it_is_put_off() -> None:
     assert classify_reply("f(a=1). Which a do you mean?", has_answer=True) == "clarification"
     assert classify_reply("If a, f(1). In case of b, f(2).", has_answer=True) == "hedge"
