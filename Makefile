@@ -22,6 +22,12 @@ demo: install
 	  --modes full,concat,sharded,recap,snowball --max-tokens 120 --out runs/demo
 	$(BIN)/shardtalk report runs/demo
 
+# The same travel question alone and inside a dialogue.
+demo-travel: install
+	$(BIN)/shardtalk run --tasks travel-direction,travel-ticket --modes isolated,dialogue_no_tools \
+	  --assistant local:smollm2 --limit 10 --runs 1 --max-tokens 60 --out runs/demo-travel
+	$(BIN)/shardtalk report runs/demo-travel
+
 # A rule kept, a tool chosen, a booking taken: alone, and in a conversation of the same facts.
 demo-reliability: install
 	$(BIN)/shardtalk run --tasks reliability-instruction,reliability-tools,reliability-entities --modes single,multi \

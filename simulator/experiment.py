@@ -7,6 +7,7 @@ concurrency, budgets and time limits are not part of it: they do not change what
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -37,7 +38,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """What is to be simulated.
 
     Attributes:
-        tasks: task names, or `all`. `dataset`: a file instead of the embedded instances; `limit`: first so many.
+        tasks: task names, patterns such as `travel-*`, or `all`. `dataset`: a file instead of the embedded instances; `limit`: first so many.
         strata: only instances whose strata have these values, such as {"tier": "1"}.
         modes: empty means each task's own default.
         assistant: models under test. `temperature`, `user_temperature`: one arm each; empty: the task's default (user: 1.0).
@@ -288,7 +289,11 @@ def _dataset(name: str, task: Task) -> Path:
 
 
 def _task_names(experiment: Experiment) -> list[str]:
-    return list(TASKS) if "all" in experiment.tasks else list(dict.fromkeys(experiment.tasks))
+    """`all`, names, and patterns such as `travel-*`, each task once."""
+    names: list[str] = []
+    for name in experiment.tasks:
+        names += TASKS if name == "all" else fnmatch.filter(TASKS, name) or [name]
+    return list(dict.fromkeys(names))
 
 
 def arms_of(experiment: Experiment, task: Task) -> Iterator[Arm]:

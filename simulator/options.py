@@ -61,7 +61,7 @@ _TOML = click.Path(path_type=Path, dir_okay=False)
 
 EXPERIMENT: tuple[Option, ...] = (
     click.argument("experiment", required=False, type=_TOML, metavar="[EXPERIMENT.toml]"),
-    _given("--tasks", type=NAMES, help="Tasks, or `all`.  [default: math]"),
+    _given("--tasks", type=NAMES, help="Tasks, patterns such as travel-*, or `all`.  [default: math]"),
     _given(
         "--dataset", metavar="FILE", help="A file (published JSON list, or our JSON lines), or lost-in-conversation."
     ),
