@@ -148,6 +148,8 @@ def _spelled(text: str) -> str | None:
 # -- which statement --------------------------------------------------------------------------------------------------
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\b[a-z]\.[a-z]\.)[*_)\]\"']*\s+")
+#: A calculation that the end of the tokens cut.
+_CUT_OFF = re.compile(r"[-+/×÷=(]\s*$|[0-9]\s\*\s*$")
 _LIST_MARK = re.compile(r"^[\s>*#]*(?:[-+•]\s+)?(?:[*_]*(?:step|day)?\s*[0-9]{1,2}[.):][*_]*\s+(?=\S))?", re.IGNORECASE)
 
 
@@ -155,6 +157,7 @@ def _in_last_statement(text: str) -> str | None:
     remark = next((m.start() for m in _REMARK.finditer(text) if NUMBER.search(text, 0, m.start())), None)
     for part in (text[:remark], text):
         told = [statement for statement in _statements(part) if NUMBER.search(statement)]
+        told = [statement for statement in told if not _CUT_OFF.search(statement)] or told
         told.sort(key=lambda statement: statement.rstrip("*_ ").endswith("?"), reverse=True)  # questions are tried last
         for asides in (False, True):
             if answer := next(filter(None, (_in_statement(s, asides=asides) for s in reversed(told))), None):

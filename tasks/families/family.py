@@ -38,14 +38,15 @@ class Fact:
     """One number of a problem and the sentences that tell it.
 
     Attributes:
-        numbers: what may be drawn; `easy` instead of them in tier 1.
-        texts: whole sentences, alike in content. `{n}` is the number; `{times}` (twice) and `{part}` (half) say it in words.
+        numbers: what may be drawn; `easy` instead of them in tier 1 (a small model adds 2 and 3, but not 3 and 10).
+        texts: whole sentences, alike in content, the plainest first (tier 1 takes it). `{n}` is the number; `{times}` (twice)
+            and `{part}` (half) say it in words.
     """
 
     name: str
     numbers: Sequence[Number]
     texts: tuple[str, ...]
-    easy: Sequence[Number] = (2, 3, 4, 5, 10)
+    easy: Sequence[Number] = (2, 3, 4, 5)
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Family:
         facts = self.facts[: rng.choice(self.tiers[tier])]
         numbers, answer = self._numbers(facts, tier, rng)
         cast = self._fill_cast(rng)
-        texts = [rng.choice(fact.texts) for fact in facts]
+        texts = [rng.choice(fact.texts[:1] if tier == 1 else fact.texts) for fact in facts]
         asked = rng.choice(self.questions[max(count for count in self.questions if count <= len(facts))]).format(**cast)
         said, told = (
             [text.format(**cast, **_spellings(number)) for text, number in zip(version, numbers.values(), strict=True)]

@@ -23,7 +23,7 @@ def _journey(f: Values) -> Iterator[Fraction]:
 JOURNEY = Family(
     name="journey",
     cast={"A": PEOPLE},
-    questions={2: ("How many miles did {A} travel altogether?", "How many miles did {A} travel in total?")},
+    questions={2: ("How many miles did {A} travel in total?", "How many miles did {A} travel altogether?")},
     facts=(
         Fact("train", range(30, 200), ("{A} travelled {n} miles by train.",)),
         Fact("bus", range(8, 60), ("{A} travelled {n} miles by bus.", "{A} went {n} miles by bus.")),
@@ -59,7 +59,7 @@ READING = Family(
     cast={"A": PEOPLE, "B": PEOPLE},
     questions={2: ("How many pages of the book does {A} still have to read?",)},
     facts=(
-        Fact("book", range(300, 700, 20), ("{A} is reading a book of {n} pages.",), easy=(6, 8, 9, 10)),
+        Fact("book", range(300, 700, 20), ("{A} is reading a book of {n} pages.",), easy=(6, 7, 8, 9)),
         Fact("sunday", range(12, 50), ("{A} read {n} pages of the book on Sunday.",), easy=(2, 3, 4, 5)),
         Fact("evenings", range(3, 10), ("{A} read the book in bed on {n} evenings.",)),
         Fact("per_evening", range(6, 20), ("On each evening in bed, {A} read {n} pages of the book.",)),

@@ -109,6 +109,8 @@ REPLIES = [
     ("1. Add 3 and 4.\n2. You get 7.\n3. Done.", "7"),
     ("Step 1: 3 + 4 = 7\nStep 2: check", "7"),
     ("- 12 eggs", "12"),
+    ("Ana: 2 + 4 = 6\n\nAna: 2 +", "6"),
+    ("So 6 are left. That is 14 / 2 =", "6"),
     ("He has 5 left, out of 9.", "5"),
     ("Mia pays $12 for 8 rolls.", "12"),
     # words
