@@ -208,7 +208,7 @@ def test_differences_of_several_measures_say_which():
 
 def test_what_all_differences_have_in_common_is_said_once():
     figure = figures.differences(PAIRS.assign(task="math"))
-    assert figure.axes[0].get_title(loc="left") == "math"
+    assert figure.axes[0].get_title(loc="left") == "math · m"
     assert "recap − full" in texts(figure)
 
 
