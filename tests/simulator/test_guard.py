@@ -166,7 +166,7 @@ def test_any_text_is_checked(text: str, own: str, reply: str) -> None:
 @pytest.mark.skipif(not REFERENCE.exists(), reason="the published instructions are not here")
 def test_no_shard_of_the_published_maths_instructions_is_refused_as_written() -> None:
     refused = []
-    for row in msgspec.json.decode(REFERENCE.read_bytes())[::7]:
+    for row in msgspec.json.decode(REFERENCE.read_bytes())[::15]:
         shards = [Shard(shard["shard_id"], shard["shard"]) for shard in row["shards"] if shard["shard"]]
         said = [Message("user", shards[0].text)]
         for place, shard in enumerate(shards[1:], 1):
