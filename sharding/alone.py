@@ -44,7 +44,8 @@ _EMPTY_IT = re.compile(
 _OPENERS = """
 the a an in on at for if after before each every there how what when with of to and but so then one two three four five
 six seven eight nine ten half all both some most several many another other next first second third last by from during
-while since because today yesterday later finally initially originally also only just given everyone please
+while since because today yesterday later finally initially originally also only just given everyone please he she they it we
+i you his her their its our my your who whose where why which
 """
 _NO_NAMES = frozenset(_OPENERS.split())
 
@@ -52,7 +53,8 @@ _NO_NAMES = frozenset(_OPENERS.split())
 def links(sharding: Sharding) -> Found:
     """A word that points to another shard."""
     for shard in sharding.shards:
-        if found := _LINKS.search(plain(shard.text)):
+        opening = re.split(r"(?<=[.!?;])\s", plain(shard.text))[0]  # what comes later may point to that
+        if found := _LINKS.search(opening):
             yield shard.id, found[0].strip()
 
 

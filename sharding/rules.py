@@ -15,7 +15,7 @@ from sharding.authors import Coverage, Cut, Refused, Worded, Wording
 from sharding.nouns import Pieces, Sharding
 from simulator.wording import plain, words
 
-_SENTENCE = re.compile(r"(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\bMrs)(?<!\b[A-Z])(?<=[.!?])[\"']?\s+(?=[\"'A-Z\d$])")
+_SENTENCE = re.compile(r"(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\b[A-Z]\.)(?<=[.!?])[\"']?\s+(?=[\"'A-Z\d$])")
 _CONDITION_FIRST = re.compile(
     r"(?:If|When|Given that|Assuming|Since) (?P<fact>.+), (?P<request>(?:then )?(?:how|what|which|who|calculate|find)\b.+)",
     re.IGNORECASE | re.DOTALL,
@@ -52,7 +52,7 @@ _CALL = re.compile(
 )
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday "
 _MONTHS = "january february march april may june july august september october november december"
-_CALENDAR = frozenset((_DAYS + _MONTHS).split())
+_NOBODY = frozenset((_DAYS + _MONTHS + " mr mrs ms dr").split())
 
 
 class RulesAuthor:
@@ -118,7 +118,7 @@ def _clauses(sentence: str) -> Iterator[tuple[str, bool]]:
 
 def _hero(instruction: str) -> str:
     """The one person an instruction names, as it writes the name; empty if there is none or more than one."""
-    named = people(plain(instruction), instruction) - _CALENDAR
+    named = people(plain(instruction), instruction) - _NOBODY
     if len(named) != 1 or words(instruction) & PEOPLE:
         return ""
     found = re.search(rf"\b{re.escape(named.pop())}\b", instruction, re.IGNORECASE)
