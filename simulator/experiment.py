@@ -38,7 +38,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """What is to be simulated.
 
     Attributes:
-        tasks: task names, patterns such as `travel-*`, or `all`. `dataset`: a file instead of the embedded instances; `limit`: first so many.
+        tasks: task names, patterns such as `travel-*`, or `all`.
+        dataset: a file instead of the embedded instances; `limit`: first so many.
         strata: only instances whose strata have these values, such as {"tier": "1"}.
         modes: empty means each task's own default.
         assistant: models under test. `temperature`, `user_temperature`: one arm each; empty: the task's default (user: 1.0).
