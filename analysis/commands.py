@@ -28,28 +28,33 @@ FORMATS = {"json": render.as_json, "csv": render.csv, "md": render.markdown}
 @click.option("--csv", "form", flag_value="csv", help="Print CSV instead of a table; scores 0 to 1.")
 @click.option("--md", "form", flag_value="md", help="Print Markdown instead of a table.")
 @click.option("--html", "form", flag_value="html", help="Write one page with all tables, figures and failure modes.")
-@click.option("--against", metavar="MODE", help="Mode that others are compared with.  [default: full]")
+@click.option("--against", metavar="MODE", help="Compare with this mode.  [default: what each is meant for]")
 @click.option(
     "--labels", "sheet", type=click.Path(path_type=Path), help="Filled sheet of `shardtalk label`: correct the judge."
 )
+@click.option("--strata", metavar="NAME[,NAME]", help="Break scores down by these.  [default: all with few values]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
 @click.option(
     "--resamples", type=click.IntRange(100), default=intervals.RESAMPLES, show_default=True, help="Bootstrap resamples."
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for figure and page.  [default: RUN]")
-def report(run: Path, form: str | None, sheet: Path | None, out: Path | None, seed: int, **options: Any) -> None:
+def report(
+    run: Path, form: str | None, sheet: Path | None, out: Path | None, seed: int, strata: str | None, **options: Any
+) -> None:
     """Print aptitude and unreliability of RUN, with intervals, and draw them.
 
     One row a task, mode and assistant: instances, runs of each (N), mean score P̄, aptitude A90, unreliability U90_10 with
-    95 % intervals, what was not scored, effort and cost. The figure goes to RUN.
+    95 % intervals, what was not scored, effort and cost; mistakes and scores by part, where the task names some. The figure
+    goes to RUN. A terminal shows scores by kind of instance only with --strata, comparisons of modes only with --md.
     """
     labels = labelling.labels(sheet) if sheet else None
+    names = [name.strip() for name in strata.split(",")] if strata else None
     with Store(run) as store:
-        made = make_report(store, seed=seed, labels=labels, **options)
+        made = make_report(store, seed=seed, labels=labels, strata=names, **options)
         if form == "html":
             _write_page(store, made, seed, out or folder(run))
         else:
-            show(made, form, out or folder(run))
+            show(made, form, out or folder(run), strata=names is not None)
 
 
 def _write_page(store: Store, made: Report, seed: int, out: Path) -> None:
@@ -124,11 +129,11 @@ def export(run: Path, form: str, out: Path) -> None:
     click.echo(f"{exchange.EXPORTS[form](run, out)} conversations written: {out}")
 
 
-def show(made: Report, form: str | None, out: Path) -> None:
-    """Prints a report in one form, writes its figure into `out`, and says where it is."""
+def show(made: Report, form: str | None, out: Path, *, strata: bool = False) -> None:
+    """Prints a report in one form, writes its figure into `out`, and says where it is. `strata`: see `render.terminal`."""
     console = Console()
     if form is None and console.is_terminal:
-        console.print(render.terminal(made, console.width))
+        console.print(render.terminal(made, console.width, strata=strata))
     else:
         click.echo(FORMATS[form or "md"](made))
     for path in draw(made, out):

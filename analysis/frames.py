@@ -197,6 +197,6 @@ def _lines(parent: Positions) -> tuple[Positions, Positions]:
 def _with_strata(frame: pd.DataFrame) -> pd.DataFrame:
     """One column a grouping value; an instance that does not declare it has none."""
     codes, texts = pd.factorize(frame["strata"])
-    decoded = pd.DataFrame.from_records([msgspec.json.decode(text) for text in texts])
+    decoded = pd.DataFrame([msgspec.json.decode(text) for text in texts], index=range(len(texts)))
     columns = decoded.take(codes).reset_index(drop=True).add_prefix("stratum_")
     return pd.concat([frame, columns.convert_dtypes(dtype_backend="numpy_nullable")], axis=1)

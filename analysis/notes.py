@@ -50,6 +50,15 @@ def notes(table: pd.DataFrame, conversations: pd.DataFrame, money: Paid, seed: i
     yield from _cost(conversations, money)
 
 
+def shared_pairs(mcnemar: pd.DataFrame) -> Iterable[str]:
+    """A note where McNemar's test pairs several runs of an instance."""
+    if len(mcnemar) and mcnemar["note"].any():
+        yield (
+            "McNemar's test (see --md, --html): exact and corrected p take pairs as independent. Where an instance has "
+            "several they are too small: read p by instance."
+        )
+
+
 def _too_small(table: pd.DataFrame) -> Iterable[str]:
     instances, runs = int(table["instances"].min()), int(table["runs_min"].min())
     reasons = []

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
 
-from analysis import drawing, render
+from analysis import breakdowns, contrasts, drawing, render
 from analysis.report import Report
-from analysis.sections import Section
+from analysis.sections import Section, meaning_of
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 74rem; margin: 2rem auto; padding: 0 1rem; }
@@ -18,11 +18,20 @@ h1 { font-size: 1.4rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margi
 div.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0; }
 th, td { padding: .22rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #e4e4e4; }
 th { border-bottom: 1px solid #888; font-weight: 600; }
-.label { text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 5rem; }
+.label { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 img { max-width: 100%; } pre { white-space: pre-wrap; font: inherit; color: #444; margin: .3rem 0; }
 summary { color: #555; cursor: pointer; } li { margin: .2rem 0; } .missing { color: #777; }
 """
-#: A table longer than this is cut, and says so; `--csv` and the notebooks have all of it.
+_DEFINITIONS: dict[str, Callable[..., pd.DataFrame]] = {
+    render.DIFFERENCES: contrasts.differences,
+    render.MCNEMAR: contrasts.mcnemar,
+    render.MISTAKES: breakdowns.mistakes,
+    render.SCORES_BY_PART: breakdowns.parts,
+    render.SCORES_BY_INSTANCE: breakdowns.strata,
+}
+#: A label is not wrapped before this many characters.
+_LEGIBLE = 28
+#: A section's table longer than this is cut, and says so (the notebooks have all of it); one of the report itself is folded.
 _ROWS = 60
 
 
@@ -34,7 +43,7 @@ def page(report: Report, sections: Iterable[Section]) -> str:
         f"<h1>{html.escape(render.heading(report))}</h1>",
         _table(headings, rows, labels=len(headings) - len(render.COLUMNS)),
         "<ul>" + "".join(f"<li>{html.escape(note)}</li>" for note in report.notes) + "</ul>",
-        *(f"<h2>{html.escape(title)}</h2>" + _table(*table) for title, table in render.more_tables(report).items()),
+        *(_titled(title, table) for title, table in render.more_tables(report).items()),
         *(_section(section, same) for section in sections),
     ]
     title = html.escape(f"shardtalk: {render.heading(report)}")
@@ -44,6 +53,15 @@ def page(report: Report, sections: Iterable[Section]) -> str:
         + "\n".join(parts)
         + "\n</body></html>\n"
     )
+
+
+def _titled(title: str, table: render.Cells) -> str:
+    """With its definition, where the title alone does not say what is in the table."""
+    defined = _DEFINITIONS.get(title)
+    meaning = _folded("What this is", f"<pre>{html.escape(meaning_of(defined))}</pre>") if defined else ""
+    numbers = _table(*table)
+    shown = _folded(f"{len(table[1])} rows", numbers) if len(table[1]) > _ROWS else numbers
+    return f"<h2>{html.escape(title)}</h2>{shown}{meaning}"
 
 
 def _section(section: Section, same: list[str]) -> str:
@@ -86,6 +104,11 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], labels: int) 
 
 
 def _row(tag: str, cells: Sequence[str], labels: int) -> str:
-    kinds = [' class="label"' if at < labels else "" for at in range(len(cells))]
+    kinds = [_label(cell) if at < labels else "" for at, cell in enumerate(cells)]
     shown = (f"<{tag}{kind}>{html.escape(cell)}</{tag}>" for cell, kind in zip(cells, kinds, strict=True))
     return f"<tr>{''.join(shown)}</tr>\n"
+
+
+def _label(cell: str) -> str:
+    """Wide tables press label columns together as far as they may: to what is still legible."""
+    return f' class="label" style="min-width: {min(len(cell), _LEGIBLE)}ch"'

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 from rich import box
@@ -68,6 +68,14 @@ def _mean(name: str) -> Callable[[dict[str, Any]], str]:
     return lambda row: "–" if _missing(row[name]) else f"{row[name]:.1f}"
 
 
+#: Headings, cells, and how many columns from the left are labels.
+Cells: TypeAlias = tuple[list[str], list[list[str]], int]
+#: Titles of tables that are looked for by them.
+DIFFERENCES = "Differences on the same instances"
+MCNEMAR = "McNemar's test of the same pairs"
+SCORES_BY_PART = "Scores by part of the answer"
+MISTAKES = "Mistakes, % of scored conversations"
+SCORES_BY_INSTANCE = "P̄ by kind of instance (instances)"
 #: Characters; a terminal with fewer shows no `wide` columns.
 WIDE = 105
 
@@ -86,19 +94,20 @@ COLUMNS = (
 )
 
 
-def terminal(report: Report, width: int = 120) -> RenderableType:
-    """For a `rich` console of this width; limits stand below their value."""
+def terminal(report: Report, width: int = 120, *, strata: bool = False) -> RenderableType:
+    """For a `rich` console of this width: the readers' table (limits stand below their value), the notes, and where a run has
+    them mistakes, scores by part, and with `strata` scores by kind of instance.
+    """
     shown = [column for column in COLUMNS if width >= WIDE or not column.wide]
     headings, rows = readable(report, shown)
     labels = len(headings) - len(shown)
-    table = Table(
-        box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), title=heading(report), title_justify="left", title_style="bold"
+    table = _grid(heading(report), headings, [[cell.replace(" [", "\n[") for cell in row] for row in rows], labels)
+    broken_down = {
+        name: made for name, made in breakdown_tables(report).items() if strata or name != SCORES_BY_INSTANCE
+    }
+    return Group(
+        table, *(Text(f"- {note}") for note in report.notes), *(_grid(name, *it) for name, it in broken_down.items())
     )
-    for at, name in enumerate(headings):
-        table.add_column(Text(name), justify="left" if at < labels else "right", overflow="fold", no_wrap=at >= labels)
-    for row in rows:
-        table.add_row(*(Text(cell.replace(" [", "\n[")) for cell in row))
-    return Group(table, *(Text(f"- {note}") for note in report.notes))
 
 
 def markdown(report: Report) -> str:
@@ -110,15 +119,31 @@ def markdown(report: Report) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def more_tables(report: Report) -> dict[str, tuple[list[str], list[list[str]], int]]:
+def more_tables(report: Report) -> dict[str, Cells]:
     """Title -> headings, cells and number of label columns of every other table that has rows."""
     tables = {
         "Means over tasks": (report.overall, _OVERALL),
-        "Differences on the same instances": (report.differences, _DIFFERENCES),
+        DIFFERENCES: (report.differences, _DIFFERENCES),
+        MCNEMAR: (report.mcnemar, _MCNEMAR),
         "P̄ corrected by labels": (report.corrected, _CORRECTED),
         "Not scored, or failed by the assistant": (report.unscored, _UNSCORED),
     }
-    return {title: _readable(frame, columns) for title, (frame, columns) in tables.items() if len(frame)}
+    shown = {title: _readable(frame, columns) for title, (frame, columns) in tables.items() if len(frame)}
+    return shown | breakdown_tables(report)
+
+
+def breakdown_tables(report: Report) -> dict[str, Cells]:
+    """As `more_tables`, for mistakes, parts and kinds of instances: one column a mode, so that modes are read side by side."""
+    tables = {
+        MISTAKES: (report.mistakes, ["mistake"], lambda row: _percent(row["share"])),
+        SCORES_BY_PART: (report.parts, ["part"], lambda row: _percent(row["mean"])),
+        SCORES_BY_INSTANCE: (
+            report.strata,
+            ["stratum", "value"],
+            lambda row: f"{_percent(row['mean'])} ({row['instances']})",
+        ),
+    }
+    return {title: _by_mode(report, *how) for title, how in tables.items() if len(how[0])}
 
 
 def csv(report: Report) -> str:
@@ -129,6 +154,7 @@ def csv(report: Report) -> str:
 def as_json(report: Report) -> str:
     """All of it as one JSON object; what is missing is null."""
     tables = {"groups": report.table, "overall": report.overall, "differences": report.differences}
+    tables |= {"mcnemar": report.mcnemar, "mistakes": report.mistakes, "parts": report.parts, "strata": report.strata}
     tables |= {"corrected": report.corrected, "unscored": report.unscored}
     frames = {name: _records(frame) for name, frame in tables.items()}
     whole = {"run": report.run, "by": report.by, **frames, "notes": report.notes}
@@ -168,6 +194,17 @@ _DIFFERENCES = (
     ),
     Shown("", lambda row: row["note"]),
 )
+_MCNEMAR = (
+    Shown("minus", lambda row: _label(row["b"])),
+    Shown("only mode right", lambda row: str(row["a_only"])),
+    Shown("only other right", lambda row: str(row["b_only"])),
+    Shown("pairs", lambda row: str(row["pairs"])),
+    Shown("instances", lambda row: str(row["instances"])),
+    Shown("p exact", lambda row: _p(row["p_exact"])),
+    Shown("p corrected", lambda row: _p(row["p_corrected"])),
+    Shown("p by instance", lambda row: _p(row["p_clustered"])),
+    Shown("p by instance (Holm)", lambda row: _p(row["p_holm"])),
+)
 _CORRECTED = (
     Shown("as judged", lambda row: _measure("judged")(row | {"judged_low": None, "judged_high": None})),
     Shown("corrected", lambda row: _measure("value")(row | {"value_low": row["low"], "value_high": row["high"]})),
@@ -183,7 +220,39 @@ _ALWAYS = ("mode", "a", "party", "cause")
 # -- parts -----------------------------------------------------------------------------------------------------------------
 
 
-def _readable(frame: pd.DataFrame, columns: Sequence[Shown]) -> tuple[list[str], list[list[str]], int]:
+def _grid(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], labels: int) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), title=Text(title, "bold"), title_justify="left")
+    for at, name in enumerate(headings):
+        table.add_column(Text(name), justify="left" if at < labels else "right", overflow="fold", no_wrap=at >= labels)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _by_mode(report: Report, frame: pd.DataFrame, names: list[str], cell: Callable[[dict[str, Any]], str]) -> Cells:
+    """One row a task, assistant and what `names` name, one column a mode; what else differs is part of the mode's name."""
+    modes = ["mode", *(name for name in report.by if name not in GROUP)]
+    labels = [name for name in ("task", "assistant") if report.table[name].nunique() > 1] + names
+    columns = dict.fromkeys(_joined(row, modes) for row in _records(report.table))
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in _records(frame):
+        place = tuple(_label(row[name]) for name in ("task", "assistant", *names))
+        cells.setdefault(place, {})[_joined(row, modes)] = cell(row)
+    shown = [column for column in columns if any(column in found for found in cells.values())]
+    at = [("task", "assistant", *names).index(name) for name in labels]
+    rows = [[*(place[k] for k in at), *(found.get(column, "–") for column in shown)] for place, found in cells.items()]
+    return [*labels, *shown], rows, len(labels)
+
+
+def _joined(row: dict[str, Any], names: Sequence[str]) -> str:
+    return " ".join(str(row[name]) for name in names if row[name] not in (None, ""))
+
+
+def _percent(share: Any) -> str:
+    return "–" if _missing(share) else f"{100 * share:.1f}"
+
+
+def _readable(frame: pd.DataFrame, columns: Sequence[Shown]) -> Cells:
     """As `readable`, for any frame: the labels that differ, then the columns; a column that would be empty is left out."""
     labels = [name for name in frame if name in _LABELS and (name in _ALWAYS or frame[name].nunique(dropna=False) > 1)]
     rows = _records(frame)

@@ -7,22 +7,17 @@ called so in `notes`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis import comparisons, frames, intervals, measures, prediction, variance
-from analysis.errors import AnalysisError, NothingShared
-from analysis.notes import notes, paid
+from analysis import breakdowns, contrasts, frames, intervals, measures, prediction, variance
+from analysis.notes import notes, paid, shared_pairs
 from simulator.record import OWED_AGAIN
 from simulator.store import Store
-
-#: The paper's yardstick: everything at once.
-BASELINE = "full"
 
 
 @dataclass(frozen=True)
@@ -34,10 +29,14 @@ class Report:
         table: one row a group: `measures.summary` with the limits of `intervals.group_intervals`, and the split of variance
             (`sd_instances`, `sd_runs`, `icc`, `split_note`, see `variance`); scores 0 to 1.
         overall: means over tasks, where there are several; else empty.
-        differences: every mode minus the baseline on the same instances (`comparisons.paired`), where there is one; else empty.
+        differences: every mode minus the one it is compared with, on the same instances (`contrasts.differences`).
+        mcnemar: McNemar's tests of the same pairs of modes, for tasks whose scores are right or wrong (`contrasts.mcnemar`).
+        mistakes, parts, strata: see `breakdowns`.
         corrected: P̄ corrected by labels (`prediction.corrected`), where there are some; else empty.
         unscored: why conversations have no score, or failed by the assistant: `party`, `cause`, `mode`, `conversations`.
         notes: what a reader has to know, one paragraph each.
+
+    Tables that the run has nothing for are empty.
     """
 
     run: str
@@ -45,6 +44,10 @@ class Report:
     table: pd.DataFrame
     overall: pd.DataFrame
     differences: pd.DataFrame
+    mcnemar: pd.DataFrame
+    mistakes: pd.DataFrame
+    parts: pd.DataFrame
+    strata: pd.DataFrame
     corrected: pd.DataFrame
     unscored: pd.DataFrame
     notes: list[str]
@@ -57,33 +60,42 @@ def report(
     resamples: int = intervals.RESAMPLES,
     against: str | None = None,
     labels: pd.DataFrame | None = None,
+    strata: Sequence[str] | None = None,
 ) -> Report:
     """Measures of every group of a run, with 95 % intervals.
 
     Args:
         source: a run's folder, or an open store.
         seed: of the bootstrap. `resamples`: how many.
-        against: the mode that others are compared with; by default `BASELINE`, or the first where that is not in the run.
+        against: the mode that all others are compared with; by default see `contrasts.planned`.
         labels: `labelling.labels` of this run.
+        strata: grouping values to break down by; by default those with few values (`breakdowns.strata`).
 
-    Raises `StoreError` as `frames.conversations` does, and `AnalysisError` for a mode or a label that is not in the run.
+    Raises `StoreError` as `frames.conversations` does, and `AnalysisError` for a mode, label or grouping value that is not in
+    the run.
     """
     with frames.opened(source) as store:
-        frame = ordered(frames.conversations(store), store)
+        frame = ordered(frames.conversations(store, strata=True), store)
+        turns = frames.turns(store)
         by = measures.grouping(frame)
         rng = np.random.default_rng(seed)
         instances = measures.per_instance(frame, by)
         table = _table(frame, instances, by, rng, resamples)
+        tests = contrasts.mcnemar(frame, against=against)
         several = frame["task"].nunique() > 1
         return Report(
             run=str(store.run),
             by=by,
             table=table,
             overall=_overall(instances, by, rng, resamples) if several else pd.DataFrame(),
-            differences=_differences(frame, rng, resamples, against),
+            differences=contrasts.differences(frame, rng, against=against, resamples=resamples),
+            mcnemar=tests,
+            mistakes=breakdowns.mistakes(frame, turns, by),
+            parts=breakdowns.parts(frame, turns, by),
+            strata=breakdowns.strata(frame, strata, by),
             corrected=pd.DataFrame() if labels is None else prediction.corrected(frame, labels, by),
             unscored=_unscored(frame),
-            notes=list(notes(table, frame, paid(store), seed, resamples)),
+            notes=[*notes(table, frame, paid(store), seed, resamples), *shared_pairs(tests)],
         )
 
 
@@ -102,25 +114,6 @@ def _overall(instances: pd.DataFrame, by: list[str], rng: np.random.Generator, r
     table = intervals.task_intervals(instances, by, rng, resamples=resamples)
     if instances["runs"].max() == 1:  # one run has no spread
         table[["unreliability", "unreliability_low", "unreliability_high"]] = np.nan
-    return table
-
-
-def _differences(frame: pd.DataFrame, rng: np.random.Generator, resamples: int, against: str | None) -> pd.DataFrame:
-    """Every mode minus the baseline; the p-values of the whole table are corrected together."""
-    modes = list(dict.fromkeys(measures.scored(frame)["mode"]))
-    if against is not None and against not in modes:
-        raise AnalysisError("there is no such mode to compare with", got=against, allowed=", ".join(modes))
-    baseline = against or (BASELINE if BASELINE in modes else next(iter(modes), None))
-    parts = []
-    for mode in modes:
-        with suppress(NothingShared):
-            if mode != baseline:
-                parts.append(comparisons.paired(frame, "mode", mode, str(baseline), rng, resamples=resamples))
-    if not parts:
-        return pd.DataFrame()
-    table = pd.concat(parts, ignore_index=True)
-    known = table["p"].notna()
-    table.loc[known, "p_holm"] = comparisons.holm(table.loc[known, "p"].to_numpy(dtype=np.float64))
     return table
 
 

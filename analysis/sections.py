@@ -92,7 +92,7 @@ def _gradual(conversations: pd.DataFrame) -> Iterator[Section]:
     told = plain.assign(pieces=measures.pieces(plain))
     if told["mode"].str.contains(":").any():
         curve = measures.summary(told, ["task", "assistant", "pieces"])
-        yield Section("Gradual sharding", _meaning(measures.pieces), curve, figures.gradual(curve))
+        yield Section("Gradual sharding", meaning_of(measures.pieces), curve, figures.gradual(curve))
 
 
 def _alike(turns: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
@@ -105,23 +105,23 @@ def _alike(turns: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
 
 def _noise(conversations: pd.DataFrame, seed: int) -> Section:
     table = comparisons.noise_floor(conversations, np.random.default_rng(seed), splits=_SPLITS)
-    return Section("Noise floor", _meaning(comparisons.noise_floor), table)
+    return Section("Noise floor", meaning_of(comparisons.noise_floor), table)
 
 
 def _section(made: _Made, turns: pd.DataFrame) -> Section:
     try:
         table = made.table(turns)
     except AnalysisError as error:
-        return Section(made.title, _meaning(made.table), missing=error.what)
+        return Section(made.title, meaning_of(made.table), missing=error.what)
     if table.empty:
-        return Section(made.title, _meaning(made.table), missing="No conversation of this run has what this needs.")
-    return Section(made.title, _meaning(made.table), table, made.figure(table) if made.figure else None)
+        return Section(made.title, meaning_of(made.table), missing="No conversation of this run has what this needs.")
+    return Section(made.title, meaning_of(made.table), table, made.figure(table) if made.figure else None)
 
 
-def _meaning(function: Callable[..., object]) -> str:
+def meaning_of(function: Callable[..., object]) -> str:
     """The definition of a table: its function's docstring, which is where it is kept."""
     return inspect.getdoc(function) or ""
 
 
 def _first(function: Callable[..., object]) -> str:
-    return _meaning(function).partition("\n\n")[0]
+    return meaning_of(function).partition("\n\n")[0]

@@ -30,6 +30,7 @@ def turn(
     reply: str | None = None,
     reveals: tuple[int, ...] | None = None,
     status: str = "scored",
+    details: dict[str, Any] | None = None,
     **more: Any,
 ) -> Turn:
     """A turn that reveals shard `number`; with `answer` and `score` it is an answer attempt."""
@@ -39,7 +40,7 @@ def turn(
         by="rules",
         label=label or ("clarification" if answer is None else "answer_attempt"),  # type: ignore[arg-type]
         answer=answer,
-        score=None if score is None else Score(score, score == 1.0, status),
+        score=None if score is None else Score(score, score == 1.0, status, details or {}),
     )
     return Turn(
         said_by=more.pop("said_by", "verbatim"),

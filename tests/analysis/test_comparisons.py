@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from analysis import comparisons, intervals
 from analysis.errors import AnalysisError
@@ -72,6 +73,21 @@ def test_mcnemar_pairs_the_same_run_of_the_same_instance():
     assert "too small" in row["note"]
     single = comparisons.mcnemar_runs(frame[frame["repeat"] == 0], "mode", "full", "sharded").iloc[0]
     assert single["note"] == ""
+
+
+@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=1, max_size=30))
+def test_mcnemar_by_cluster_is_mcnemar_where_each_cluster_is_one_pair(differences):
+    right, wrong = differences.count(1.0), differences.count(-1.0)
+    expected = stats.chi2.sf((right - wrong) ** 2 / (right + wrong), 1) if right + wrong else 1.0
+    assert comparisons.clustered_mcnemar(np.array(differences)) == pytest.approx(expected)
+
+
+def test_the_same_said_again_within_a_cluster_is_no_evidence():
+    once = comparisons.mcnemar_runs(arms(full=[[1]] * 6, sharded=[[0]] * 5 + [[1]]), "mode", "full", "sharded").iloc[0]
+    again = arms(full=[[1] * 4] * 6, sharded=[[0] * 4] * 5 + [[1] * 4])
+    row = comparisons.mcnemar_runs(again, "mode", "full", "sharded").iloc[0]
+    assert row["p_exact"] < once["p_exact"]
+    assert row["p_clustered"] == once["p_clustered"] == pytest.approx(stats.chi2.sf(5, 1))
 
 
 def test_a_table_of_counts_is_not_negative():

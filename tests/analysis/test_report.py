@@ -294,6 +294,63 @@ def test_one_run_has_no_unreliability(make_store, make_record):
     assert "U90_10 saturates" not in text
 
 
+def booked(make_record, make_turn):
+    """Instance i of 4 in `single` and `multi`, 2 runs: `multi` gets the date wrong where i is odd, of another booking."""
+    for mode in ("single", "multi"):
+        for i in range(4):
+            wrong = mode == "multi" and i % 2 == 1
+            details = {"parts": {"date": float(not wrong), "time": 1.0}} | ({"errors": ["date:other"]} if wrong else {})
+            said = [make_turn(1, "x", float(not wrong), details=details)]
+            for repeat in range(2):
+                yield make_record(
+                    f"i{i}", repeat, float(not wrong), mode=mode, task="reliability-entities", turns=said,
+                    strata={"tools": 2 + i % 2, "turns": i, "one": "same"},
+                )  # fmt: skip
+
+
+def test_a_task_says_what_its_modes_are_compared_with(make_store, make_record, make_turn):
+    folder = make_store(booked(make_record, make_turn))
+    made = json.loads(run(folder, "--json"))
+    (difference,), (test,) = made["differences"], made["mcnemar"]
+    for row in (difference, test):
+        assert (row["task"], row["a"], row["b"]) == ("reliability-entities", "multi", "single")
+    assert difference["difference"] == -0.5
+    # Of 8 pairs 4 disagree, all to one side: 2 * (1/2)^4; by instance 2 of 4 do: chi-squared 2² / 2.
+    assert (test["pairs"], test["a_only"], test["b_only"], test["p_exact"]) == (8, 0, 4, 0.125)
+    assert test["p_clustered"] == pytest.approx(0.1573, abs=1e-4)
+    assert any("exact and corrected p take pairs as independent" in note for note in made["notes"])
+    (other,) = json.loads(run(folder, "--json", against="multi"))["differences"]
+    assert (other["a"], other["b"]) == ("single", "multi")
+
+
+def test_mistakes_parts_and_kinds_of_instances_stand_side_by_side(make_store, make_record, make_turn):
+    text = run(make_store(booked(make_record, make_turn)))
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    assert ["mistake", "multi", "single"] in rows
+    assert ["date:other", "50.0", "0.0"] in rows
+    assert ["date", "50.0", "100.0"] in rows
+    assert ["time", "100.0", "100.0"] in rows
+    assert ["tools", "2", "100.0 (2)", "100.0 (2)"] in rows
+    assert ["tools", "3", "0.0 (2)", "100.0 (2)"] in rows
+    assert not [row for row in rows if row[0] == "one"]
+
+
+def test_a_terminal_breaks_down_by_instance_when_asked_to(make_store, make_record, make_turn):
+    folder = make_store(booked(make_record, make_turn))
+    made = report(folder, resamples=100, strata=["tools"])
+    assert set(made.strata["stratum"]) == {"tools"}
+    for asked in (False, True):
+        console = Console(width=80, force_terminal=True, file=io.StringIO(), color_system=None)
+        console.print(render.terminal(made, 80, strata=asked))
+        text = console.file.getvalue()
+        assert max(map(cell_len, text.splitlines())) <= 80
+        assert "date:other" in text
+        assert (render.SCORES_BY_INSTANCE in text) == asked
+    with pytest.raises(AnalysisError, match="grouped by this"):
+        invoke(folder, "--strata", "tools,colour")
+    assert "tools" in invoke(folder, "--strata", "tools").stdout
+
+
 # -- the page --------------------------------------------------------------------------------------------------------------
 
 
@@ -325,11 +382,20 @@ def test_the_page_has_every_section(make_store, make_record, make_turn):
     text = page(folder)
     titles = lxml.html.document_fromstring(text).xpath("//h2/text()")
     assert titles == [
-        "Differences on the same instances", "Averages, best and worst", "Aptitude and unreliability", "Differences",
+        "Differences on the same instances", "McNemar's test of the same pairs", "Averages, best and worst",
+        "Aptitude and unreliability", "Differences",
         "Cost and score", "Noise floor", *(made.title for made in SECTIONS),
     ]  # fmt: skip
     assert "No conversation of this run" not in text
     assert "How often a conversation comes back after a wrong first attempt." in text
+
+
+def test_a_label_is_not_pressed_below_legibility(make_store, make_record):
+    name = "openai:a-model-with-a-long-name"
+    tree = lxml.html.document_fromstring(page(make_store(grid(make_record) + grid(make_record, assistant=name))))
+    styles = tree.xpath(f"//table[1]//td[text()='{name}']/@style")
+    assert set(styles) == {"min-width: 28ch"}
+    assert set(tree.xpath("//table[1]//td[text()='full']/@style")) == {"min-width: 4ch"}
 
 
 def test_gradual_sharding_and_documents_have_their_sections(make_store, make_record, make_turn):
