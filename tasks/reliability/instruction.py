@@ -86,8 +86,11 @@ class InstructionTask(ReliabilityTask):
         counted = [count_sentences(reply).strict for _, reply in turns]
         limits = _in_force([said for said, _ in turns], instance)
         broken = [turn for turn, (n, limit) in enumerate(zip(counted, limits, strict=True), 1) if limit and n > limit]
-        found = {"sentences_by_turn": counted, "kept_at_every_turn": not broken}
-        found |= {"first_broken_turn": broken[0]} if broken else {}
+        parts = {"kept at the last turn": score.value, "kept at every turn": float(not broken)}
+        found = {"sentences_by_turn": counted, "kept_at_every_turn": not broken, "parts": parts}
+        if broken:
+            errors = [*score.details.get("errors", ()), f"first broken at turn {broken[0]}"]
+            found |= {"first_broken_turn": broken[0], "errors": errors}
         return msgspec.structs.replace(score, details=score.details | found)
 
     # -- trust ----------------------------------------------------------------------------------------------------
