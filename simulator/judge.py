@@ -7,7 +7,7 @@ then fails as a judge (`Failure`); it never turns into an empty answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from simulator.errors import Failure
@@ -135,31 +135,40 @@ class _Hearing(NamedTuple):
         return await self._asked("judge", _BOTH, self._read_both)
 
     async def label(self) -> TurnClass:
-        return await self._asked("judge-classify", _LABEL, read_label)
+        return await self._asked("judge-classify", _LABEL, self._read_label)
 
     async def answer(self) -> str:
         return await self._asked("judge-extract", _ANSWER, self._read_answer)
 
-    def _read_both(self, said: Reply) -> tuple[TurnClass, str | None]:
+    async def _read_both(self, said: Reply) -> tuple[TurnClass, str | None]:
         label = read_label(said)
-        return label, self._read_answer(said) if label == "answer_attempt" else None
+        return label, await self._read_answer(said) if label == "answer_attempt" else None
 
-    def _read_answer(self, said: Reply) -> str:
-        return read_answer(said, self.reply)
+    async def _read_label(self, said: Reply) -> TurnClass:
+        return read_label(said)
 
-    async def _asked(self, template: str, fields: dict[str, Any], read: Callable[[Reply], Read]) -> Read:
+    async def _read_answer(self, said: Reply) -> str:
+        answer = read_answer(said, self.reply)
+        if await self.task.extract(answer, self.instance) is None:
+            raise Malformed(
+                "no_value", f'"{answer[:200]}" is no answer; what an answer looks like: {self.task.answer_form}.'
+            )
+        return answer
+
+    async def _asked(self, template: str, fields: dict[str, Any], read: Callable[[Reply], Awaitable[Read]]) -> Read:
         """What `read` makes of what the model says; if nothing, the model is asked again, with the reason."""
-        opening = [Message("system", _system(template)), Message("user", self._shown())]
-        messages = opening
+        system, shown = Message("system", _system(template)), self._shown()
+        asked, problems = shown, list[Malformed]()
         for _ in range(TRIES):
-            said = await self.ask(messages, Options(temperature=0.0, schema=_schema(fields)))
+            said = await self.ask([system, Message("user", asked)], Options(temperature=0.0, schema=_schema(fields)))
             try:
-                return read(said)
+                return await read(said)
             except Malformed as malformed:
-                problem = malformed
-            again = prompt("simulator", "judge-again").fill(problem=str(problem))
-            messages = [*opening, Message("assistant", said.text[:500] or "(nothing)"), Message("user", again)]
-        raise Failure("judge", "malformed", f"{problem.reason}: {problem}")
+                problems.append(malformed)
+            # The refused reply itself is not shown: a weak model would copy it.
+            again = prompt("simulator", "judge-again").fill(problems="\n".join(f"- {problem}" for problem in problems))
+            asked = f"{shown}\n\n{again}"
+        raise Failure("judge", "malformed", f"{problems[-1].reason}: {problems[-1]}")
 
     def _shown(self) -> str:
         request, form = self.instance.shards[0].text, self.task.answer_form
@@ -209,6 +218,8 @@ def read_answer(said: Reply, reply: str) -> str:
     span = find_span(reply, unfenced(str(value)))
     if span is None:
         raise Malformed(
-            "not_quoted", f'"{value}" does not stand in the reply. Copy the answer exactly as it is written there.'
+            "not_quoted",
+            f'"{str(value)[:200]}" does not stand in the reply. Copy the answer as it is written there; '
+            "a reply that states no final answer is no answer_attempt.",
         )
     return span

@@ -33,7 +33,8 @@ class Sums(Task):
         return "answer_attempt" if any(map(str.isdigit, reply)) else "discussion"
 
     async def extract(self, reply: str, instance: Instance) -> str | None:
-        return next((word.strip("*.") for word in reply.split() if word.strip("*.").isdigit()), None)
+        words = (word.strip("*.") for word in reply.split())
+        return next((word for word in words if word.strip("$").replace(",", "").isdigit()), None)
 
 
 class Programs(Sums):
@@ -124,8 +125,18 @@ async def test_an_answer_that_is_not_in_the_reply_is_asked_again_with_the_reason
     )
     assert (await judged("llm", model)).answer == "37"
     (first, _), (second, _) = model.asked
-    assert second[: len(first)] == first
+    assert second[0] == first[0]
+    assert second[1].content.startswith(first[1].content)
     assert '"42" does not stand in the reply' in second[-1].content
+
+
+async def test_a_quotation_that_is_not_in_the_tasks_form_is_asked_again() -> None:
+    model = answers(
+        {"response_type": "answer_attempt", "answer": "Let me add that up"},
+        {"response_type": "answer_attempt", "answer": "37"},
+    )
+    assert (await judged("llm", model)).answer == "37"
+    assert "one number" in model.asked[1][0][-1].content.rpartition("Let me add that up")[2]
 
 
 @pytest.mark.parametrize(
