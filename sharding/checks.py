@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from sharding.alone import dangling, links
 from sharding.nouns import Found, Objection, Sharding
 from sharding.pieces import FEWEST, MOST
 from simulator.kept import denies_alone, names_left_out, numbers_left_out, quotes_left_out, units_left_out
+from simulator.pointing import dangling, link
 from simulator.repeats import content, coverage
 from simulator.wording import numbers, plain, quoted
 
@@ -154,6 +154,21 @@ def _count(sharding: Sharding) -> Found:
         yield 0, str(len(sharding.shards))
 
 
+# -- each shard stands on its own -------------------------------------------------------------------------------------------
+
+
+def _links(sharding: Sharding) -> Found:
+    yield from ((shard.id, found) for shard in sharding.shards if (found := link(shard.text)))
+
+
+def _pronouns(sharding: Sharding) -> Found:
+    """The first shard is always said first, so "he" in a later one is no riddle if the first names somebody."""
+    evidence = f"{sharding.instruction}\n{sharding.said}"
+    for number, shard in enumerate(sharding.shards):
+        if found := dangling(shard.text, sharding.shards[0].text if number else "", evidence):
+            yield shard.id, found
+
+
 CHECKS: dict[str, Check] = {
     "count": Check(_count, True, f"There must be {FEWEST} to {MOST} shards, not {{detail}}."),
     "no_intent": Check(_no_intent, False, "The first shard must ask for something."),
@@ -173,6 +188,6 @@ CHECKS: dict[str, Check] = {
     "lost_words": Check(_lost_words, False, "No shard says: {detail}"),
     "added_words": Check(_added_words, False, "Keep to the words of the instruction: {detail}"),
     "told_twice": Check(_told_twice, False, "It says nothing that {detail} does not say."),
-    "link": Check(links, False, 'Each shard stands on its own; "{detail}" points to another one.'),
-    "pronoun": Check(dangling, False, 'Nobody can know what "{detail}" stands for; use the name or the word itself.'),
+    "link": Check(_links, False, 'Each shard stands on its own; "{detail}" points to another one.'),
+    "pronoun": Check(_pronouns, False, 'Nobody can know what "{detail}" stands for; use the name or the word itself.'),
 }

@@ -11,10 +11,11 @@ from typing import Any
 import click
 import msgspec
 
-from sharding import job, review
+from sharding import review
 from sharding.checks import CHECKS, certain, check
 from sharding.gradual import variants
 from sharding.items import PENDING, SHARDED, provenance, read_instructions, read_items, read_sharded, write_items
+from sharding.job import RULES, Job
 from sharding.nouns import Sharding
 from sharding.verification import MODES
 from simulator.errors import ExperimentError
@@ -44,19 +45,11 @@ def shard() -> None:
 
 @shard.command()
 @click.argument("file", metavar="FILE|TASK")
-@click.option(
-    "--out", "folder", type=RUN, metavar="FOLDER", required=True, help="Where items and store go; made if needed."
-)
-@click.option(
-    "--model", metavar="SPEC", required=True, help="Model that shards, as in `run --assistant`; none: rules alone."
-)
-@click.option(
-    "--assistant", metavar="SPEC", help="Model that is simulated to verify.  [default: the model that shards]"
-)
+@click.option("--out", "folder", type=RUN, metavar="FOLDER", required=True, help="For items and store; made if needed.")
+@click.option("--model", metavar="SPEC", required=True, help="Who shards, as in `run --assistant`; none: rules alone.")
+@click.option("--assistant", metavar="SPEC", help="Who is simulated to verify.  [default: the model that shards]")
 @click.option("--no-verify", is_flag=True, help="Do not simulate.")
-@click.option(
-    "--runs", type=click.IntRange(1), default=10, show_default=True, help="Runs of each of FULL, CONCAT, SHUFFLE."
-)
+@click.option("--runs", type=click.IntRange(1), default=10, show_default=True, help="Simulated runs a mode, at most.")
 @click.option("--judge", default="rules", show_default=True, metavar="NAME", help="rules, llm or llm-paper.")
 @click.option("--judge-model", metavar="SPEC", help="Model of the llm judge.")
 @click.option("--task", metavar="NAME", help="Task of rows that name none.")
@@ -74,14 +67,19 @@ def run(file: str, folder: Path, quiet: bool, **values: Any) -> int:
     if values["engine"] != "local" or values["workers"]:
         raise ExperimentError("sharding is done in this process", fix="leave out --engine and --workers")
     instructions = read_instructions(file, values["task"])[: values["limit"]]
-    order = job.Order(file, values["model"], _simulated(file, instructions, values))
-    report = asyncio.run(job.shard_all(instructions, folder, order, means_of(values), lambda item: _tell(item, quiet)))
-    return _sum_up(report, folder, quiet)
+    job = Job(
+        file, values["model"], _simulated(file, instructions, values), lambda item: None if quiet else _tell(item)
+    )
+    try:
+        asyncio.run(job.run(instructions, folder, means_of(values)))
+    except asyncio.CancelledError:
+        raise click.Abort from None
+    return _sum_up(job, folder, quiet)
 
 
 def _simulated(file: str, instructions: Sequence[Instance], values: dict[str, Any]) -> Experiment | None:
     """The experiment that verifies; none where nobody is there to be simulated, or it is not wanted."""
-    assistant = values["assistant"] or (None if values["model"] == job.RULES else values["model"])
+    assistant = values["assistant"] or (None if values["model"] == RULES else values["model"])
     if assistant is None or values["no_verify"]:
         return None
     names = tuple(dict.fromkeys(instance.task for instance in instructions))
@@ -89,31 +87,30 @@ def _simulated(file: str, instructions: Sequence[Instance], values: dict[str, An
     return Experiment(tasks=names, dataset=file, modes=MODES, assistant=(assistant,), **asked)
 
 
-def _tell(item: Instance, quiet: bool) -> None:
+def _tell(item: Instance) -> None:
     """A line for an item that is done."""
     made = provenance(item)
-    if not quiet:
-        figures = made.verification or {"outcome": "not simulated", "made": 0}
-        why = "; ".join(map(str, made.objections)) or f"{figures['outcome']}, {figures['made']} runs"
-        click.echo(f"{item.id}: {made.status}, {len(item.shards)} shards ({why})")
+    figures = made.verification or {"outcome": "not simulated", "made": 0}
+    why = "; ".join(map(str, made.objections)) or f"{figures['outcome']}, {figures['made']} runs"
+    click.echo(f"{item.id}: {made.status}, {len(item.shards)} shards ({why})")
 
 
-def _sum_up(report: job.Report, folder: Path, quiet: bool) -> int:
+def _sum_up(job: Job, folder: Path, quiet: bool) -> int:
     """What was done, what was refused and why, and what it has cost; the exit code."""
-    by_status = Counter(provenance(item).status for item in report.items.values())
+    by_status = Counter(provenance(item).status for item in job.items.values())
     if not quiet:
         counts = ", ".join(f"{by_status[status]} {status}" for status in ("accepted", "review", "refused"))
-        click.echo(f"{counts} · ${report.usd:.2f}, {report.tokens:,} tokens so far · {folder}")
-        refused = Counter(_reason(item) for item in report.items.values() if provenance(item).status != "accepted")
+        click.echo(f"{counts} · ${job.usd:.2f}, {job.tokens:,} tokens so far · {folder}")
+        refused = Counter(_reason(item) for item in job.items.values() if provenance(item).status != "accepted")
         for (status, reason), n in refused.most_common():
             click.echo(f"  {status}: {n} × {reason}")
-    for failure, n in report.failures.most_common():
+    for failure, n in job.failures.most_common():
         click.echo(f"failed: {n} × {failure}", err=True)
-    if report.stopped:
-        click.echo(f"stopped: {report.stopped}", err=True)
-    if report.owed:
-        click.echo(f"owed: {report.owed}; give the same command again to go on", err=True)
-    return 130 if report.stopped == "interrupted" else int(bool(report.owed))
+    if job.stopped:
+        click.echo(f"stopped: {job.stopped}", err=True)
+    if job.owed:
+        click.echo(f"owed: {job.owed}; give the same command again to go on", err=True)
+    return 130 if job.stopped == "interrupted" else int(bool(job.owed))
 
 
 def _reason(item: Instance) -> tuple[str, str]:

@@ -115,9 +115,12 @@ def _instruction(row: Row, named: str | None) -> Instance:
 
 
 def read_sharded(path: Path) -> list[Instance]:
-    """All instances of a sharded file, of whatever tasks. Raises `DatasetError`."""
-    names = dict.fromkeys(get_task(row.read("task", str, "math")).name for row in read_rows(path))
-    return [instance for name in names for instance in get_task(name).load(path)]
+    """All instances of a sharded file, of whatever tasks whose instructions are texts. Raises `DatasetError`."""
+    tasks = {(task := get_task(row.text("task"))).name: task for row in read_rows(path)}
+    fit = [task for task in tasks.values() if task.sharding_hints]
+    if not fit:
+        raise DatasetError(f"{path}: no instructions that are texts", got=", ".join(tasks) or "an empty file")
+    return [instance for task in fit for instance in task.load(path)]
 
 
 # -- what became of them ----------------------------------------------------------------------------------------------------

@@ -37,29 +37,22 @@ from tasks.registry import get_task
 RULES = "none"
 
 
-class Order(msgspec.Struct, frozen=True):
-    """What is asked for.
+@dataclass
+class Job:
+    """What is asked for, and what came of it.
 
     Attributes:
         source: name of the file. `model`: who shards, `none` for rules alone.
         simulated: the experiment that verifies, with its modes and number of runs; None: nothing is simulated.
+        told: hears of every item as it is done.
+        items: by id. `owed`: instructions that are none yet, and `failures` why; `stopped`: why the job was broken off.
+        usd, tokens: what the folder has cost so far, simulations included.
     """
 
     source: str
     model: str
     simulated: Experiment | None = None
-
-    def arms(self, tasks: set[str]) -> dict[tuple[str, str], Arm]:
-        """How each task is simulated in each mode."""
-        if self.simulated is None:
-            return {}
-        return {(name, arm.mode.label): arm for name in tasks for arm in arms_of(self.simulated, get_task(name))}
-
-
-@dataclass
-class Report:
-    """What was done: the items by id, how many instructions are still owed and why, and what the folder has cost so far."""
-
+    told: Callable[[Instance], None] = lambda item: None
     items: dict[str, Instance] = field(default_factory=dict)
     owed: int = 0
     failures: Counter[str] = field(default_factory=Counter)
@@ -67,69 +60,68 @@ class Report:
     usd: float = 0.0
     tokens: int = 0
 
+    async def run(self, instructions: Sequence[Instance], folder: Path, means: Means) -> None:
+        """Shards every instruction that no reviewer has decided on yet, and writes the items of the folder.
 
-async def shard_all(
-    instructions: Sequence[Instance], folder: Path, order: Order, means: Means, told: Callable[[Instance], None]
-) -> Report:
-    """Shards every instruction that no reviewer has decided on yet, and writes the items of the folder.
-
-    `told` hears of every item as it is done. Raises `StoreError` or `ModelError` before anything is paid.
-    """
-    with Writer(folder) as writer:
-        if order.simulated:
-            admit(writer, order.simulated, extend=means.extend)
-        arms = order.arms({instance.task for instance in instructions})
-        models = {pair for arm in arms.values() for pair in arm.names.items()}
-        models |= set() if order.model == RULES else {(ROLE, order.model)}
+        Raises `StoreError` or `ModelError` before anything is paid.
+        """
         earlier = {item.id: item for item in read_items(folder)}
-        report = Report({id: item for id, item in earlier.items() if provenance(item).history})
-        async with stage(sorted(models), means, writer, budget(models, means, writer)) as one:
-            left = iter([instance for instance in instructions if instance.id not in report.items])
-            workshop = _Workshop(order, arms, one, writer, report, told)
-            with interruptible(workshop.halt):
-                async with asyncio.TaskGroup() as places:
-                    for _ in range(means.max_concurrency):
-                        places.create_task(workshop.work(left))
-        writer.flush()
-        report.usd, report.tokens = writer.spent()
-    report.owed = sum(instance.id not in report.items for instance in instructions)
-    asked = dict.fromkeys(instance.id for instance in instructions)
-    found = earlier | report.items
-    order_of = [*(id for id in earlier if id not in asked), *asked]
-    report.items = {id: found[id] for id in order_of if id in found}
-    write_items(folder, list(report.items.values()))
-    return report
+        self.items = {id: item for id, item in earlier.items() if provenance(item).history}
+        left = iter([instance for instance in instructions if instance.id not in self.items])
+        arms = self._arms({instance.task for instance in instructions})
+        models = {pair for arm in arms.values() for pair in arm.names.items()}
+        models |= set() if self.model == RULES else {(ROLE, self.model)}
+        with Writer(folder) as writer:
+            if self.simulated:
+                admit(writer, self.simulated, extend=means.extend)
+            async with stage(sorted(models), means, writer, budget(models, means, writer)) as one:
+                desk = _Workshop(self, arms, one, writer)
+                with interruptible(desk.halt):
+                    async with asyncio.TaskGroup() as places:
+                        for _ in range(means.max_concurrency):
+                            places.create_task(desk.work(left))
+            writer.flush()
+            self.usd, self.tokens = writer.spent()
+        asked = dict.fromkeys(instance.id for instance in instructions)
+        self.owed = sum(id not in self.items for id in asked)
+        found = earlier | self.items
+        self.items = {id: found[id] for id in [*(id for id in earlier if id not in asked), *asked] if id in found}
+        write_items(folder, list(self.items.values()))
+
+    def _arms(self, tasks: set[str]) -> dict[tuple[str, str], Arm]:
+        """How each task is simulated in each mode."""
+        if self.simulated is None:
+            return {}
+        return {(name, arm.mode.label): arm for name in tasks for arm in arms_of(self.simulated, get_task(name))}
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Workshop:
-    """Where instructions are sharded, as many at once as `work` is awaited."""
+    """Where the instructions of a job are sharded, as many at once as `work` is awaited."""
 
-    order: Order
+    job: Job
     arms: dict[tuple[str, str], Arm]
     stage: Stage
     writer: Writer
-    report: Report
-    told: Callable[[Instance], None]
 
     async def work(self, left: Iterator[Instance]) -> None:
         """Shards one after the other until none is left or the job is stopped."""
         for instance in left:
             try:
-                item = self.report.items[instance.id] = await self._item(instance)
-                self.told(item)
+                item = self.job.items[instance.id] = await self._item(instance)
+                self.job.told(item)
             except Halt as halt:
                 self.halt(str(halt))
             except Failure as failure:
-                self.report.failures[f"{failure.party}: {failure.cause}"] += 1
+                self.job.failures[f"{failure.party}: {failure.cause}"] += 1
                 if failure.stop_run:
                     self.halt(str(failure))
-            if self.report.stopped:
+            if self.job.stopped:
                 return
 
     def halt(self, why: str) -> None:
         """No further call is made; those under way are waited for and kept."""
-        self.report.stopped = self.report.stopped or why
+        self.job.stopped = self.job.stopped or why
         self.stage.halt(why)
 
     async def _item(self, instance: Instance) -> Instance:
@@ -151,11 +143,11 @@ class _Workshop:
     def _line(self, instance: Instance) -> Line:
         """The sharder's calls for one instruction; rules alone have no model at its end."""
         endpoints = {role: end for (role, _), end in self.stage.board.endpoints.items() if role == ROLE}
-        key = "shard-" + hashlib.sha256(f"{instance.digest()}/{self.order.model}".encode()).hexdigest()[:24]
+        key = "shard-" + hashlib.sha256(f"{instance.digest()}/{self.job.model}".encode()).hexdigest()[:24]
         return Line(self.stage.board, key, endpoints, {}, self.writer.journalled(key))
 
     async def _verified(self, instance: Instance) -> Verification:
-        assert self.order.simulated is not None
+        assert self.job.simulated is not None
         digest = instance.digest()
 
         async def play(mode: str, repeat: int) -> float:
@@ -168,7 +160,7 @@ class _Workshop:
                 raise Failure(record.ended, record.cause, record.detail)
             return record.score or 0.0
 
-        return await verify(play, self.order.simulated.runs)
+        return await verify(play, self.job.simulated.runs)
 
     def _made(self, instance: Instance, draft: Draft, author: Author, line: Line) -> Instance:
         """What became of it, as an item with its provenance."""
@@ -179,9 +171,9 @@ class _Workshop:
         tokens = sum(call.usage.input + call.usage.output for call in line.calls)
         made = Provenance(
             status=draft.status,
-            source={"file": self.order.source, "id": instance.id, "digest": instance.digest()},
-            model=self.order.model,
-            assistant=self.order.simulated.assistant[0] if self.order.simulated else None,
+            source={"file": self.job.source, "id": instance.id, "digest": instance.digest()},
+            model=self.job.model,
+            assistant=self.job.simulated.assistant[0] if self.job.simulated else None,
             texts=texts(item),
             prompts=dict(author.prompts),
             versions=versions(),

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from sharding.alone import PEOPLE, people
 from sharding.authors import Coverage, Cut, Refused, Worded, Wording
 from sharding.nouns import Pieces, Sharding
+from simulator.pointing import PEOPLE, people
 from simulator.wording import plain, words
 
 _SENTENCE = re.compile(r"(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\b[A-Z]\.)(?<=[.!?])[\"']?\s+(?=[\"'A-Z\d$])")
@@ -44,8 +44,10 @@ _UNSAFE = re.compile(
     r"this(?! (?:week|month|year|morning|afternoon|evening|summer|winter|weekend)))\b",
     re.IGNORECASE,
 )
-_OPENING = re.compile(r"(?:(?:and|but|so|then|also|however|additionally|now|if)\b,?\s*)+", re.IGNORECASE)
+_OPENING = re.compile(r"(?:(?:and|but|so|then|also|however|additionally|if)\b,?\s*)+", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(he|she|his|him|her)\b", re.IGNORECASE)
+#: Somebody by trade, whom a pronoun may mean as well.
+_TRADE = re.compile(r"\b(?:an?|the|his|her) (?:\w+ )?\w+(?:ian|ist|eer|yer|ctor|tant|mic|nic)s?\b")
 _PHRASES = r"with|without|for|from|to|into|in|on|at|as|by"
 _CALL = re.compile(
     rf"(?P<request>[^,;.]*?\b(?P<noun>an? [^,;.]+?|some [^,;.]+?))(?P<phrases>,? (?:{_PHRASES})\b[^;]+?)\.?"
@@ -119,7 +121,7 @@ def _clauses(sentence: str) -> Iterator[tuple[str, bool]]:
 def _hero(instruction: str) -> str:
     """The one person an instruction names, as it writes the name; empty if there is none or more than one."""
     named = people(plain(instruction), instruction) - _NOBODY
-    if len(named) != 1 or words(instruction) & PEOPLE:
+    if len(named) != 1 or words(instruction) & PEOPLE or _TRADE.search(instruction):
         return ""
     found = re.search(rf"\b{re.escape(named.pop())}\b", instruction, re.IGNORECASE)
     return found[0] if found and len(found[0]) > 2 else ""

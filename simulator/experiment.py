@@ -276,7 +276,7 @@ def _part(experiment: Experiment, task: Task) -> Part:
     instances = [i for i in task.load(path) if all(str(i.strata.get(name)) == value for name, value in wanted)]
     if not instances:
         raise ExperimentError(f"no instance of task {task.name} has these strata", got=experiment.strata)
-    instances = instances[: experiment.limit]
+    instances = [msgspec.structs.replace(instance, provenance={}) for instance in instances[: experiment.limit]]
     arms: dict[str, Arm] = {}
     for arm in arms_of(experiment, task):
         arms.setdefault(arm.digest, arm)

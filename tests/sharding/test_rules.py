@@ -94,6 +94,7 @@ async def test_what_is_not_is_refused(instruction, check):
     "instruction",
     [
         "Nina meets Jill. She trades 2 cards worth $8 each. She gets 1 card worth $21. What profit does she make?",
+        "Stan hires a magician for $60. He works 3 hours. He does it on 2 days. How much money does he get?",
         "Ann has a brother. He has 8 figs. Ann has 3 figs. How many figs does he have to eat?",
     ],
 )

@@ -1,14 +1,12 @@
-"""Whether each shard stands on its own: understood by somebody who has heard only the first shard, in any order.
+"""What a short text points to outside itself: linking words ("also", "then"), and pronouns without a word they can stand for.
 
-The first shard is always said first, so "he" in a later one is no riddle if the first names somebody. Rules can only tell by
-wording; what they find calls for somebody who looks.
+Beside `wording`, which says what a text says. Rules can only tell by wording; what they find calls for somebody who looks.
 """
 
 from __future__ import annotations
 
 import re
 
-from sharding.nouns import Found, Sharding
 from simulator.wording import names, plain, words
 
 _LINKS = re.compile(
@@ -50,28 +48,25 @@ i you his her their its our my your who whose where why which
 _NO_NAMES = frozenset(_OPENERS.split())
 
 
-def links(sharding: Sharding) -> Found:
-    """A word that points to another shard."""
-    for shard in sharding.shards:
-        opening = re.split(r"(?<=[.!?;])\s", plain(shard.text))[0]  # what comes later may point to that
-        if found := _LINKS.search(opening):
-            yield shard.id, found[0].strip()
+def link(text: str) -> str:
+    """A word in the first sentence or clause that points to what was said before; empty if there is none."""
+    opening = re.split(r"(?<=[.!?;])\s", plain(text))[0]  # what comes later may point to that
+    found = _LINKS.search(opening)
+    return found[0].strip() if found else ""
 
 
-def dangling(sharding: Sharding) -> Found:
-    """A pronoun for which neither the shard itself nor the first shard, which is always said first, has a word."""
-    first = plain(sharding.shards[0].text)
-    evidence = f"{sharding.instruction}\n{sharding.said}"
-    for shard in sharding.shards:
-        text = plain(shard.text)
-        known = "" if shard is sharding.shards[0] else first
-        found = next((p for p in _PRONOUN.finditer(text) if not _stands_for(p, text, known, evidence)), None)
-        if found:
-            yield shard.id, found[0]
+def dangling(text: str, before: str, evidence: str) -> str:
+    """A pronoun for which neither the text nor what was said before it has a word; empty if there is none.
+
+    `evidence`: more text of the same hand, in which names can be told from words that begin a sentence.
+    """
+    text, before = plain(text), plain(before)
+    lost = (found[0] for found in _PRONOUN.finditer(text) if not _stands_for(found, text, before, evidence))
+    return next(lost, "")
 
 
 def _stands_for(pronoun: re.Match[str], text: str, first: str, evidence: str) -> bool:
-    """Whether the shard, or the first one, has a word for a pronoun; at the beginning of a shard it only points back."""
+    """Whether the text, or what was said first, has a word for a pronoun; at the beginning of a text it only points back."""
     before, after = text[: pronoun.start()], text[pronoun.end() :] if pronoun.start() else ""
     match pronoun.lastgroup:
         case "person":
@@ -91,4 +86,4 @@ def people(text: str, evidence: str) -> set[str]:
     """Names in a text, those that begin a sentence too, and words for people; in lower case."""
     openers = {found[0].lower() for found in re.finditer(r"(?:(?<=\A)|(?<=[.!?] ))[A-Z][a-z]+", text)}
     sure = names(text, evidence) | {word for word in openers if word not in words(evidence.replace(word.title(), ""))}
-    return (sure - _NO_NAMES) | (words(text) & PEOPLE)
+    return (sure - _NO_NAMES) | (words(re.sub(r"\b(?:each|every|per|many|more) \w+", "", text)) & PEOPLE)
