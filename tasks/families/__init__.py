@@ -8,7 +8,6 @@ lists the numbers in the order of the shards that carry them: fact i is in shard
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
 from random import Random
 
 from tasks.families.counting import BAKERY, BUS, GARDEN, HARVEST, SHARING
@@ -39,14 +38,19 @@ FAMILIES: dict[str, Family] = {
 }
 TIERS = (1, 2, 3, 4)
 
+_ATTEMPTS = 50
+
 
 def generate(n: int, seed: int) -> Iterator[Instance]:
-    """`n` different problems, families and tiers in turn; the first of a longer series are those of a shorter one."""
+    """`n` problems, families and tiers in turn; the first of a longer series are those of a shorter one.
+
+    They differ as long as a family has others of the tier to offer (some have 72 of tier 1, so up to some 4,000 in all).
+    """
     families, seen = list(FAMILIES.values()), set[str]()
     for index in range(n):
         round_, place = divmod(index, len(families))
         family, tier = families[place], TIERS[(place + round_) % len(TIERS)]
-        for attempt in count():
+        for attempt in range(_ATTEMPTS):
             rng = Random(f"math {seed} {index} {attempt}")
             problem = family.problem(f"math-{seed}-{index:04d}-{family.name}", tier, rng)
             if problem.instruction not in seen:

@@ -208,3 +208,10 @@ def test_no_number_word_hides_in_a_template() -> None:
             text = re.sub("|".join(IN_WORDS), "", shard.text)
             hidden = [word for word in re.findall(r"[a-z]+", text) if word not in ("a", "and") and read_words(word)]
             assert set(hidden) <= {"half", "third", "quarter", "fifth"}, shard.text
+
+
+def test_long_series_end_and_hardly_repeat() -> None:
+    problems = list(generate(6400, seed=1))
+    assert len({problem.id for problem in problems}) == 6400
+    assert len({problem.instruction for problem in problems if problem.strata["tier"] > 1}) == 4800
+    assert len({problem.instruction for problem in problems[:1000]}) == 1000
