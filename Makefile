@@ -19,7 +19,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 # Real conversations with a real, very small model: 4 problems, 3 runs of each in 5 modes, at most 108 calls.
 demo: install
 	$(BIN)/shardtalk run --assistant local:smollm2 --strata tier=1 --limit 4 --runs 3 \
-	  --modes full,concat,sharded,recap,snowball --max-tokens 120 --out runs/demo
+	  --modes full,concat,sharded,recap,snowball --temperature 0.5 --max-tokens 120 --out runs/demo
 	$(BIN)/shardtalk report runs/demo
 
 # The same travel question alone and inside a dialogue.
