@@ -67,10 +67,17 @@ def _added(kind: str, sharding: Sharding) -> Found:
             yield shard.id, ", ".join(dict.fromkeys(extra))
 
 
+#: "The flight to Rome on 2 May …": a value that only says which one is meant.
+_REFERENCE = re.compile(
+    r"\A(?:\w+ )?the \w+(?: \w+)? (?:of|with|in|to|for|from) (?:an? )?(?:[a-z]+ ){0,3}\$?\d[\d.,]*", re.IGNORECASE
+)
+
+
 def _misplaced(sharding: Sharding) -> Found:
     """A number or quoted string that belongs to another segment."""
     for shard, segment, said in sharding.sources() if sharding.segments else ():
-        extra = [*numbers_left_out(said, segment), *quotes_left_out(said, segment)]
+        told = _REFERENCE.sub("", said)
+        extra = [*numbers_left_out(told, segment), *quotes_left_out(told, segment)]
         if elsewhere := [written for written in extra if written in plain(sharding.instruction).lower()]:
             yield shard, ", ".join(elsewhere)
 
@@ -104,7 +111,7 @@ def _told_twice(sharding: Sharding) -> Found:
             continue
         for other, more in later:
             smaller = (len(own), -shard.id) < (len(more), -other.id)
-            if smaller and not (own - more) & own_words:
+            if smaller and not _REFERENCE.match(other.text) and not (own - more) & own_words:
                 yield shard.id, f"shard {other.id}"
 
 
@@ -114,7 +121,8 @@ _REQUEST = re.compile(
     r"\?|(?:^|[.!,;:]\s+)(?:(?:please|then|and|can you|could you|i want to|i need to|i would like to|i'd like to|let's)\s+)*"
     r"(?:calculate|compute|find|determine|work out|figure out|estimate|evaluate|solve|write|implement|create|make|give|get|"
     r"list|show|tell|return|say|look|search|check|order|book|reserve|plan|set|run|log|send|play|convert|translate|describe|"
-    r"help|schedule|add|count|name|need|generate|draw|resize|rent|buy|call|print|i need|i want|how (?:many|much|long))\b",
+    r"help|schedule|add|count|name|need|generate|draw|resize|rent|buy|call|print|put|start|stop|open|remind|"
+    r"i need|i want|how (?:many|much|long))\b",
     re.IGNORECASE,
 )
 _WORKING = re.compile(
@@ -138,14 +146,19 @@ def _intent_number(sharding: Sharding) -> Found:
 
 def _firm(text: str) -> list[str]:
     """Numbers that are told; those within quotation marks are examples."""
+    return [number.written for number in numbers(_unquoted(text)) if number.firm]
+
+
+def _unquoted(text: str) -> str:
+    text = plain(text)
     for string in quoted(text):
-        text = plain(text).replace(string, " ")
-    return [number.written for number in numbers(text) if number.firm]
+        text = text.replace(string, " ")
+    return text
 
 
 def _second_intent(sharding: Sharding) -> Found:
     for shard in sharding.shards[1:]:
-        if found := _WORKING.search(plain(shard.text)):
+        if found := _WORKING.search(_unquoted(shard.text)):
             yield shard.id, found[0]
 
 
