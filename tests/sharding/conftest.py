@@ -20,9 +20,6 @@ from simulator.repeats import content, coverage
 from tasks.nouns import Instance
 from tasks.registry import get_task
 
-#: Turns (pieces, request from 1, shards by piece) into what a model says at each step.
-Habit = Callable[[str, Any], Any]
-
 
 def instructions() -> list[Instance]:
     """Embedded word problems whose facts are a sentence each, so that their right sharding is known."""
