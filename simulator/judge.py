@@ -22,6 +22,8 @@ Read = TypeVar("Read")
 
 #: How often a judge is asked about one reply before it fails.
 TRIES = 3
+#: Characters of a quoted answer; one that fills them is cut, most likely a copy of the whole reply.
+LONGEST_ANSWER = 240
 
 
 class Judge(Protocol):
@@ -182,7 +184,7 @@ def _system(template: str) -> str:
 
 
 _LABEL: dict[str, Any] = {"response_type": {"enum": list(TURN_CLASSES)}}
-_ANSWER: dict[str, Any] = {"answer": {"type": "string", "maxLength": 400}}
+_ANSWER: dict[str, Any] = {"answer": {"type": "string", "maxLength": LONGEST_ANSWER}}
 _BOTH = _LABEL | _ANSWER
 
 
@@ -215,6 +217,9 @@ def read_answer(said: Reply, reply: str) -> str:
     value = field(read_object(said.text, said.finish), "answer")
     if isinstance(value, bool) or not isinstance(value, str | int | float) or not str(value).strip():
         raise Malformed("no_value", 'An answer_attempt has an answer: the field "answer" must quote it from the reply.')
+    if len(str(value)) >= LONGEST_ANSWER:
+        shorten = "copy only the answer itself, or its first and last words with [...] between them."
+        raise Malformed("truncated", f"The answer is too long: {shorten}")
     span = find_span(reply, unfenced(str(value)))
     if span is None:
         raise Malformed(

@@ -130,6 +130,12 @@ async def test_an_answer_that_is_not_in_the_reply_is_asked_again_with_the_reason
     assert '"42" does not stand in the reply' in second[-1].content
 
 
+async def test_a_copy_of_the_whole_reply_is_asked_again() -> None:
+    reply = "We add up. " * 40 + "So the result is 37."
+    whole, part = ({"response_type": "answer_attempt", "answer": answer} for answer in (reply, "the result is 37"))
+    assert (await judged("llm", answers(whole, part), reply)).answer == "the result is 37"
+
+
 async def test_a_quotation_that_is_not_in_the_tasks_form_is_asked_again() -> None:
     model = answers(
         {"response_type": "answer_attempt", "answer": "Let me add that up"},
