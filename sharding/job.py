@@ -26,7 +26,7 @@ from sharding.verification import Verification, verify
 from simulator.calls import OWN_FAULT, Line
 from simulator.engine import admit, budget, interruptible
 from simulator.errors import Failure, Halt
-from simulator.experiment import Arm, Experiment, arms_of
+from simulator.experiment import Arm, Experiment, arms_of, asked_for
 from simulator.means import Means
 from simulator.worker import Stage, stage, versions
 from simulator.writer import Writer
@@ -73,7 +73,7 @@ class Job:
         models |= set() if self.model == RULES else {(ROLE, self.model)}
         with Writer(folder) as writer:
             if self.simulated:
-                admit(writer, self.simulated, extend=means.extend)
+                admit(writer, asked_for(self.simulated, arms.values()), extend=means.extend)
             async with stage(sorted(models), means, writer, budget(models, means, writer)) as one:
                 desk = _Workshop(self, arms, one, writer)
                 with interruptible(desk.halt):

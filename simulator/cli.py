@@ -69,11 +69,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = list(sys.argv[1:] if arguments is None else arguments)
     try:
         result: Any = cli.main(args=args, prog_name="shardtalk", standalone_mode=False)
-    except (ShardtalkError, click.ClickException, click.exceptions.Abort, KeyboardInterrupt) as error:
-        if "--debug" in args:
+    except (ShardtalkError, click.ClickException, click.exceptions.Abort, KeyboardInterrupt, ExceptionGroup) as error:
+        known = _known(error)
+        if known is None or "--debug" in args:
             raise
-        sys.exit(_complain(error))
+        sys.exit(_complain(known))
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def _known(error: BaseException) -> BaseException | None:
+    """The error a user can act on; tasks that ran side by side report theirs as a group."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    found: BaseException | None = error.subgroup(ShardtalkError)
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    return found
 
 
 def _complain(error: BaseException) -> int:

@@ -12,7 +12,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -23,7 +23,7 @@ from simulator.cluster import cluster
 from simulator.conversation import Setting
 from simulator.crew import Orders, RemoteCrew
 from simulator.errors import ExperimentError, Halt, Lost, StoreError
-from simulator.experiment import Experiment, Plan, Where, differences
+from simulator.experiment import Plan, Where, asked_for, differences
 from simulator.limits import Budget
 from simulator.means import Means
 from simulator.models import prices
@@ -98,19 +98,19 @@ async def run(plan: Plan, folder: Path, means: Means | None = None, watcher: Wat
     """Runs what is owed and returns what was done. Raises `StoreError` or `ModelError` before anything is paid."""
     means = means or Means()
     with Writer(folder) as writer:
-        admit(writer, plan.experiment, extend=means.extend)
+        admit(writer, asked_for(plan.experiment, (arm for arm, _ in plan.arms())), extend=means.extend)
         ledger = Ledger(writer, Outcome(len(plan)), watcher)
         models = ((role, name) for arm, _ in plan.arms() for role, name in arm.names.items())
         async with _crew(plan, means, ledger, budget(models, means, writer)) as crew:
             return await _Foreman(plan, writer, ledger, crew, means).work()
 
 
-def admit(writer: Writer, experiment: Experiment, *, extend: bool) -> None:
-    """Lets an experiment into a store: a new one, the same, more of the same, or (`extend`) a different one."""
-    earlier, asked = writer.experiments(), experiment.asked()
+def admit(writer: Writer, asked: Mapping[str, Any], *, extend: bool) -> None:
+    """Lets an experiment (`asked_for`) into a store: the first, the same, more of the same, or (`extend`) a different one."""
+    earlier = writer.experiments()
     if asked in earlier:
         return
-    changed = differences(earlier[-1], experiment) if earlier else []
+    changed = differences(earlier, asked) if earlier else []
     if changed and not extend:
         raise StoreError(
             "this store was made by a different experiment",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -381,10 +381,26 @@ def _positive(**values: int | None) -> None:
             raise ExperimentError(f"{name} is too small", got=value, allowed="1 or more")
 
 
-def differences(old: Mapping[str, Any], new: Experiment) -> list[str]:
-    """What makes `new` another experiment than the stored one, a line a field; more of the same is no difference."""
-    return [
+def asked_for(experiment: Experiment, arms: Iterable[Arm]) -> dict[str, Any]:
+    """An experiment and the digests of all texts that shape it, as a store keeps them."""
+    texts = {"protocol": PROTOCOL}
+    for arm in arms:
+        texts |= {f"prompt {name}": digest for name, digest in arm.prompts.items()}
+        texts |= {f"intervention {i.name}": type(i).identity() for i in arm.interventions}
+    return experiment.asked() | {"texts": texts}
+
+
+def differences(earlier: Sequence[Mapping[str, Any]], asked: Mapping[str, Any]) -> list[str]:
+    """What makes `asked` another experiment than those of a store, a line each; more of the same is no difference.
+
+    Both are what `asked_for` gives; of texts only those that are in both can differ.
+    """
+    old = dict(earlier[-1])
+    fields = [
         f"{name}: {old.get(name)!r} before, {value!r} now"
-        for name, value in new.asked().items()
-        if name not in EXTENDABLE and old.get(name) != value
+        for name, value in asked.items()
+        if name not in EXTENDABLE | {"texts"} and old.get(name) != value
     ]
+    known = {name: digest for one in earlier for name, digest in one.get("texts", {}).items()}
+    texts = [f"{name} has changed" for name, digest in asked["texts"].items() if known.get(name, digest) != digest]
+    return fields + texts

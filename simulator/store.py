@@ -9,6 +9,7 @@ conversation's record in one transaction). A conversation that was owed again ha
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -40,8 +41,9 @@ CREATE TABLE journal (call TEXT PRIMARY KEY, conversation TEXT, request TEXT, re
 CREATE INDEX journal_conversation ON journal (conversation);
 CREATE TABLE progress (id INTEGER PRIMARY KEY, progress TEXT);
 CREATE VIEW latest AS SELECT * FROM conversations WHERE id IN (SELECT max(id) FROM conversations GROUP BY key);
-INSERT INTO meta VALUES ('schema', '{SCHEMA_VERSION}');
 """
+#: Of records and of the tables: a store that differs in either is another one.
+VERSION = f"{SCHEMA_VERSION}.{hashlib.sha256(SCHEMA.encode()).hexdigest()[:8]}"
 
 
 class Store:
@@ -128,7 +130,7 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
         row = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
     except sqlite3.DatabaseError:
         row = None
-    if row is None or row[0] != str(SCHEMA_VERSION):
+    if row is None or row[0] != VERSION:
         raise other_schema(path, row[0] if row else "unknown")
 
 
@@ -137,6 +139,6 @@ def other_schema(path: Path, schema: str) -> StoreError:
     return StoreError(
         "this store was made by another version of shardtalk, or is none",
         got=f"{path}: schema {schema}",
-        allowed=f"schema {SCHEMA_VERSION}",
+        allowed=f"schema {VERSION}",
         fix="use another --out, or the version that made it",
     )

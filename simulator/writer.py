@@ -20,7 +20,7 @@ import msgspec
 from simulator.columns import CONVERSATION_COLUMNS, TURN_COLUMNS, turn_rows
 from simulator.errors import StoreError
 from simulator.record import OWED_AGAIN, Journalled, Record
-from simulator.store import SCHEMA, check_schema, other_schema, pack, store_file, unpack
+from simulator.store import SCHEMA, VERSION, check_schema, other_schema, pack, store_file, unpack
 from tasks.nouns import Reply
 
 GROUP_SECONDS = 0.05
@@ -293,7 +293,7 @@ def _create_or_open(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-            connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+            connection.executescript(f"BEGIN; {SCHEMA} INSERT INTO meta VALUES ('schema', '{VERSION}'); COMMIT;")
         check_schema(connection, path)
     except sqlite3.DatabaseError:
         connection.close()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from simulator.cli import _known
 from simulator.errors import CallFailed, StoreError
 from simulator.models.fake import FakeModel
 from simulator.store import Store
@@ -45,6 +46,37 @@ def test_another_protocol_is_refused_with_the_difference_named(simulate):
     added = simulate.run(modes=("full",), temperature=(0.5,), means={"extend": True})
     assert added.finished == 4
     assert len(simulate.records()) == 8
+
+
+def test_a_changed_prompt_or_intervention_is_another_experiment(simulate, monkeypatch):
+    """Numbers made with two wordings must not end in one row."""
+    from tasks.prompts import Prompt, prompt
+
+    simulate.run(modes=("full", "recap"))
+    old = prompt("tasks", "math/system")
+    with monkeypatch.context() as changed:
+        new = Prompt(old.name, old.text + " Be quick.")
+        changed.setattr(
+            "simulator.experiment.prompt", lambda package, name: new if name == "math/system" else prompt(package, name)
+        )
+        with pytest.raises(StoreError, match="prompt tasks/math/system has changed"):
+            simulate.run(modes=("full", "recap"))
+    monkeypatch.setattr("simulator.interventions.Recap.identity", lambda: "recap@other")
+    with pytest.raises(StoreError, match="intervention recap has changed"):
+        simulate.run(modes=("full", "recap"))
+
+
+def test_a_disk_that_is_full_is_one_clear_message(simulate, monkeypatch):
+    """Nothing is paid that cannot be kept, and the error is the store's, not a group of tasks'."""
+
+    def full(connection, batch):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr("simulator.writer._commit", full)
+    with pytest.raises((StoreError, ExceptionGroup)) as raised:
+        simulate.run(modes=("full",), runs=50)
+    assert isinstance(_known(raised.value), StoreError)
+    assert "disk is full" in str(_known(raised.value))
 
 
 def test_order_and_concurrency_do_not_matter(simulate, without_time):
