@@ -315,9 +315,7 @@ def _question(rng: random.Random, plan: Blueprint, shape: Shape, asked: set[str]
         fresh = 2 <= len(facts) <= 8 and query(subject, shape, facts) not in asked
         if fresh and _is_good(file, subject, shape, facts):
             return subject, facts
-    raise DatasetError(
-        f"no more different questions to {plan.db_id}", fix="ask for fewer instances"
-    )
+    raise DatasetError(f"no more different questions to {plan.db_id}", fix="ask for fewer instances")
 
 
 def _is_good(file: Path, subject: Subject, shape: Shape, facts: Sequence[Fact]) -> bool:

@@ -194,7 +194,7 @@ def _large_store(place: Path) -> Iterator[tuple[str, str, str]]:
     yield ("the same run again, with nothing owed", f"{again:.1f} s", "aim 3 s for 200,000 until the first call")
 
 
-# -- parts -----------------------------------------------------------------------------------------------------------------------
+# -- parts ----------------------------------------------------------------------------------------------------
 
 
 def _plums(file: Path, n: int) -> None:
