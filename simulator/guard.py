@@ -16,8 +16,19 @@ from collections.abc import Callable, Iterator
 from simulator import slips
 from simulator.draft import Draft
 from simulator.kept import denies_alone, names_left_out, numbers_left_out, quotes_left_out, units_left_out
-from simulator.repeats import content, coverage, repeats, similarity
-from simulator.wording import denies, firm_values, may_negate, names, numbers, quoted, values, words
+from simulator.repeats import content, coverage, mentions, repeats, similarity
+from simulator.wording import (
+    denies,
+    firm_values,
+    has_pronoun,
+    may_negate,
+    names,
+    numbers,
+    quoted,
+    subject,
+    values,
+    words,
+)
 from tasks.nouns import Shard
 
 
@@ -63,6 +74,13 @@ def _missing_names(draft: Draft) -> Iterator[str]:
         yield ", ".join(missing)
 
 
+def _missing_subject(draft: Draft) -> Iterator[str]:
+    """A person or thing a shard is about may become a pronoun, but not nothing."""
+    whom = subject(draft.own)
+    if whom and not mentions(whom, draft.text) and not has_pronoun(draft.text):
+        yield whom
+
+
 #: The part of a shard's content that has to be in the text. Of a good model's rewordings 99 in 100 keep more.
 SAID_PART = 0.4
 
@@ -96,10 +114,15 @@ def _leaks(draft: Draft) -> Iterator[str]:
             yield ", ".join(leaked) or shard.text
 
 
+#: Another shard is told if so large a part of it is in the text, and so much more of it than in the shard to be told.
+TOLD_PART, TOLD_EXCESS = 0.7, 0.35
+
+
 def _retells(draft: Draft, shard: Shard) -> bool:
-    """Whether the text holds most of the words that only this unrevealed shard has."""
-    only_there = content(shard.text) - content(draft.known)
-    return len(only_there) >= 3 and len(only_there & content(draft.text)) >= 0.6 * len(only_there)
+    """Whether the text says this unrevealed shard too, beyond what it has in common with its own."""
+    other, opening = content(shard.text), content("".join(draft.utterances[:1]))
+    told = coverage(other, content(draft.text), opening)
+    return told >= TOLD_PART and told - coverage(other, content(draft.own), opening) >= TOLD_EXCESS
 
 
 def _inventions(draft: Draft) -> Iterator[str]:
@@ -141,6 +164,7 @@ RULES: dict[str, Callable[[Draft], Iterator[str]]] = {
     "missing_quote": _missing_quotes,
     "missing_negation": _missing_negation,
     "missing_name": _missing_names,
+    "missing_subject": _missing_subject,
     "added_negation": _adds_negation,
     "unsaid": _unsaid,
     "leak": _leaks,
@@ -163,6 +187,7 @@ ADVICE: dict[str, str] = {
     "missing_quote": 'The exact string "{detail}" of that fact is missing.',
     "missing_negation": "That fact says what is not so; the text does not.",
     "missing_name": "The name {detail} of that fact is missing.",
+    "missing_subject": "That fact is about {detail}; the text does not say so.",
     "added_negation": "That fact denies nothing; the text does.",
     "unsaid": "The text does not say that fact.",
     "leak": "Only one fact at a time; this belongs to another: {detail}.",

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
-from simulator.wording import MULTIPLES, numbers, plain
+from simulator.wording import MULTIPLES, numbers, plain, words
 from tasks.number_words import SCALES, UNITS
 
 Content: TypeAlias = frozenset[str | Fraction]
@@ -56,11 +56,16 @@ _SPELT = {*UNITS, *SCALES, "half", "halves", "quarter", "quarters", "dozen", *MU
 
 def content(text: str) -> Content:
     """The numbers of a text by value (1 aside, which is often `a`), and the stems of the words that carry its meaning."""
-    words = re.findall(r"(?<![a-z\d])(?<![a-z]')[a-z]+(?:\d[a-z\d]*)?", plain(text).lower())
-    stems = {_stem(word) for word in words if word not in _EMPTY and word not in _SPELT}
+    found = re.findall(r"(?<![a-z\d])(?<![a-z]')[a-z]+(?:\d[a-z\d]*)?", plain(text).lower())
+    stems = {_stem(word) for word in found if word not in _EMPTY and word not in _SPELT}
     return frozenset(
         {_SAME.get(stem, stem) for stem in stems} | {n.value for n in numbers(text) if n.firm} - {Fraction(1)}
     )
+
+
+def mentions(word: str, text: str) -> bool:
+    """Whether a text has this word, in whatever form."""
+    return _stem(word) in {_stem(other) for other in words(text)}
 
 
 #: A conclusion the speaker draws (`…, so that's 20 in total`) adds no information of its own.

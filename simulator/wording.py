@@ -255,6 +255,34 @@ def _begins_sentence(before: str) -> bool:
     return opening is not None and (opening[1] or "").lower() not in _TITLES
 
 
+_OPENING_WORDS = """
+a also actually after all an and any apply as at avoid be before begin both but by build buy calculate change check
+close come compare compute consider convert create currently determine do during each ensure estimate evaluate every
+exclude finally find first focus follow for from generate get give go here if in include its just keep let limit list
+look make many measure most move need next now of on only open order out over pay perform plan please predict print
+provide put read remember remove report return run search second see sell send set she show since some sort specify
+start suppose take tell that the their then there these they third this those to today total track train try turn
+under update use want was we when while with write you your he her his my our it
+"""
+_OPENERS = frozenset(_OPENING_WORDS.split())
+_PRONOUN = re.compile(
+    r"\b(?:he|she|they|it|his|hers?|theirs?|its|him|them|who|himself|herself|themselves)\b", re.IGNORECASE
+)
+
+
+def subject(text: str) -> str | None:
+    """Whom or what a statement is about, if it begins with a capital word that is likely to say so (`Dad gave …`)."""
+    opening = re.match(r"[\s\"'(\[*-]*([A-Z]\w{2,})(?!'[^s])", plain(text))
+    word = opening[1].lower() if opening else ""
+    is_one = word and word not in _OPENERS and not word.endswith(("ing", "ly")) and not values(word)
+    return word if is_one else None
+
+
+def has_pronoun(text: str) -> bool:
+    """Whether a text has a pronoun of the third person."""
+    return bool(_PRONOUN.search(plain(text)))
+
+
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|cant|dont|doesnt|isnt|wont|except|excluding|unless)\b|n't\b"
 )

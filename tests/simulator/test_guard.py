@@ -80,6 +80,38 @@ def test_us_11_untagged_reasoning_is_not_delivered() -> None:
     assert {"meta_leak", "invented_number"} <= {violation.partition(":")[0] for violation in found}
 
 
+OLAF = (
+    Shard(1, "How many toy cars does Olaf have in total, after receiving all these gifts?"),
+    Shard(2, "Frankie has six more snakes than he has cats."),
+    Shard(3, "Frankie has one less parrot than cats."),
+    Shard(4, "Six of Frankie's pets have four legs."),
+    Shard(5, "Dad gave Olaf 10 toy cars, 5 less than Mum."),
+    Shard(6, "Auntie gave Olaf 6 toy cars."),
+    Shard(7, "Leigh grabbed one-third of the shells that Kyle found."),
+    Shard(8, "John hits 70% of his free throws."),
+    Shard(9, "The female dog just had a litter of 6 puppies."),
+)
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "broken"),
+    [
+        (5, "10 toy cars, 5 less than Mum", "missing_subject"),
+        (6, "Ola gave 6 toy cars", "missing_subject"),
+        (7, "one-third of the shells that Kyle found", "missing_subject"),
+        (3, "Frankie has one less parrot than cats, and six more snakes than he has cats.", "leak"),
+        (8, "John does not hit 70% of his free throws at all.", "added_negation"),
+        (9, "oh, 6 of that fact is missing", "unsaid"),
+    ],
+)
+def test_what_a_weak_model_said_as_user_is_refused(place: int, text: str, broken: str) -> None:
+    """Texts of a model with 0.5 billion parameters, each of which an earlier guard let pass."""
+    shard = OLAF[place - 1]
+    others = tuple(other for other in OLAF[1:] if other is not shard)
+    draft = Draft(text, shard, others, OLAF[:1], (Message("user", OLAF[0].text),))
+    assert broken in {violation.partition(":")[0] for violation in check(draft)}
+
+
 def test_a_name_that_is_known_may_be_a_pronoun() -> None:
     known = Shard(3, "Later Elvis turns around in Memphis.")
     assert rules("later he turns around in Memphis", known) == set()

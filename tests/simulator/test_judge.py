@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from simulator.errors import Failure
-from simulator.judge import JUDGES, TRIES, read_label
+from simulator.hearing import TRIES, read_label
+from simulator.judge import JUDGES
 from simulator.models.fake import FakeModel
 from simulator.record import Judgement
 from simulator.structured import Malformed
@@ -154,10 +155,35 @@ async def test_a_quotation_that_is_not_in_the_tasks_form_is_asked_again() -> Non
 async def test_a_judge_that_never_quotes_the_reply_fails(name: str, answer: object) -> None:
     # "A judge that fails is a judge failure, never an empty answer": the conversation is owed again.
     said = {"response_type": "answer_attempt", "answer": answer}
-    model = answers(*[said] * (TRIES + 1))
+    model = answers(*[said] * (3 + TRIES))
     with pytest.raises(Failure) as caught:
         await judged(name, model)
     assert (caught.value.party, caught.value.cause) == ("judge", "malformed")
+
+
+async def test_a_judge_that_cannot_quote_chooses_a_statement() -> None:
+    reply = "There are 7 of them.\nNo wait. So the result is **37**. Anything else?"
+    wrong = {"response_type": "answer_attempt", "answer": "42"}
+    model = answers(wrong, wrong, {"number": 2})
+    assert await judged("llm", model, reply) == Judgement(
+        by="llm", label="answer_attempt", answer="So the result is **37**."
+    )
+    messages, options = model.asked[-1]
+    assert "1: There are 7 of them.\n2: So the result is **37**." in messages[-1].content
+    assert options.schema is not None
+    assert options.schema["properties"]["number"] == {"enum": [0, 1, 2]}
+
+
+async def test_an_attempt_none_of_whose_statements_answers_is_none() -> None:
+    wrong = {"response_type": "answer_attempt", "answer": "42"}
+    assert await judged("llm", answers(wrong, wrong, {"number": 0})) == Judgement(by="llm", label="discussion")
+
+
+@pytest.mark.parametrize("number", [2, -1, "x", None, True])
+async def test_a_statement_that_is_not_there_is_asked_again(number: object) -> None:
+    wrong = {"response_type": "answer_attempt", "answer": "42"}
+    model = answers(wrong, wrong, {"number": number}, {"number": "1"})
+    assert (await judged("llm", model)).answer == "So the result is **37**."
 
 
 async def test_no_prompt_is_sent_twice() -> None:

@@ -16,6 +16,7 @@ from simulator.wording import (
     numbers,
     plain,
     quoted,
+    subject,
     units,
     units_of_numbers,
     values,
@@ -112,6 +113,22 @@ def test_a_unit_has_one_name() -> None:
 )
 def test_names(text: str, evidence: str, expected: set[str]) -> None:
     assert names(text, evidence) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Dad gave Olaf 10 toy cars.", "dad"),
+        ("Leigh's shells are blue.", "leigh"),
+        ("Find a nature reserve.", None),
+        ("the dog barks", None),
+        ("Twelve of them left.", None),
+        ("It's late.", None),
+        ("Don't forget it.", None),
+    ],
+)
+def test_subject(text: str, expected: str | None) -> None:
+    assert subject(text) == expected
 
 
 def test_quoted_strings() -> None:
