@@ -39,8 +39,11 @@ def test_what_the_assistant_was_made_with_lies_within_the_limits(run, mode, mult
     group, known = groups[mode], expected(TRAITS, RUNS, multi=multi)
     assert (group["instances"], group["runs_min"], group["runs_max"]) == (60, RUNS, RUNS)
     for name in ("mean", "aptitude", "unreliability"):
-        assert group[f"{name}_low"] <= getattr(known, name) <= group[f"{name}_high"], name
-        assert group[f"{name}_high"] - group[f"{name}_low"] < 0.35, name
+        low, high = group[f"{name}_low"], group[f"{name}_high"]
+        assert high - low < 0.35, name
+        # One draw in twenty lies outside 95 % limits (the simulation in test_intervals holds them to that), and the draw changes with the data:
+        # here the limits are widened by half, which 99.7 % of draws respect, so that a miss means a wrong number.
+        assert low - (high - low) / 4 <= getattr(known, name) <= high + (high - low) / 4, name
 
 
 @pytest.mark.slow
@@ -49,5 +52,7 @@ def test_the_loss_in_many_turns_is_found_and_called_synthetic(run):
     assert "SYNTHETIC" in text
     (row,) = json.loads(shardtalk("report", run, "--json"))["differences"]
     loss = expected(TRAITS, RUNS, multi=True).mean - expected(TRAITS, RUNS).mean
-    assert row["low"] <= loss <= row["high"] < 0
+    slack = (row["high"] - row["low"]) / 4
+    assert row["low"] - slack <= loss <= row["high"] + slack
+    assert row["high"] < 0
     assert row["p_holm"] < 0.01
