@@ -14,6 +14,7 @@ from tasks.numbers import equal, parse
 _UNSEEN = set("*_`$\\")
 _ALIKE = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "−": "-", "–": "-", "—": "-"})
 _ELLIPSIS = re.compile(r"\s*\[\s*(?:\.\.\.|…)\s*\]\s*")
+_ENUMERATOR = re.compile(r"^[ \t]*(?:[*_#]*(?:step )?)\d+[.):](?=\s|\*)", re.MULTILINE | re.IGNORECASE)
 _DIGITS = re.compile(r"(?:(?<![\w)])-)?[$€£]?\s?\d[\d,]*(?:\.\d+)?(?:\s?/\s?\d+)?\s?%?")
 
 
@@ -23,6 +24,8 @@ def find_span(reply: str, quotation: str) -> str | None:
     A long quotation may be shortened to `first words [...] last words`. Of several places the last one counts, since a
     reply ends with its answer.
     """
+    if re.fullmatch(r"[\W_]*\d+[\W_]*", quotation):
+        reply = _ENUMERATOR.sub(lambda mark: " " * len(mark[0]), reply)  # "3." before a step is no answer
     pieces = _ELLIPSIS.split(quotation.strip())
     text, positions = _folded(reply)
     if len(pieces) == 1:

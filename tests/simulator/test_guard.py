@@ -102,6 +102,7 @@ OLAF = (
         (3, "Frankie has one less parrot than cats, and six more snakes than he has cats.", "leak"),
         (8, "John does not hit 70% of his free throws at all.", "added_negation"),
         (9, "oh, 6 of that fact is missing", "unsaid"),
+        (9, "Let's assume the female dog just had a litter of 6 puppies.", "role_slip"),
     ],
 )
 def test_what_a_weak_model_said_as_user_is_refused(place: int, text: str, broken: str) -> None:
