@@ -25,7 +25,8 @@ _META = re.compile(
 )
 _ROLE = re.compile(
     r"""^\W*(?:assistant|ai|system|user|human)\W*: | \bas\ an?\ (?:ai|assistant)\b | \bcan\ i\ (?:help|assist)
-      | \blet's\ (?:assume|say|suppose|calculate|solve)\b | \bbe\ (?:happy|glad)\ to\ (?:help|assist) | \blet\ me\ (?:help|solve|calculate|compute|explain|break)
+      | \blet's\ (?:assume|suppose)\b | \bbe\ (?:happy|glad)\ to\ (?:help|assist)
+      | \blet\ me\ (?:help|solve|calculate|compute|explain|break)
       | \bi(?:'ll|\ will)\ (?:calculate|solve|compute|help\ you)
       | \bhere(?:'s|\ is|\ are)\ (?:the|a|my|your)\ (?:solution|answer|steps?|code)
       | \b(?:the|your|my)\ (?:final\ )?answer\ (?:is|would)\b | \bstep\ 1\b | \b(?:great|good)\ question\b | \byou're\ welcome\b
