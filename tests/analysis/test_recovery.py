@@ -41,8 +41,8 @@ def test_what_the_assistant_was_made_with_lies_within_the_limits(run, mode, mult
     for name in ("mean", "aptitude", "unreliability"):
         low, high = group[f"{name}_low"], group[f"{name}_high"]
         assert high - low < 0.35, name
-        # One draw in twenty lies outside 95 % limits (a simulation of coverage holds them to that), and the draw changes with the data:
-        # here the limits are widened by half, which 99.7 % of draws respect, so that a miss means a wrong number.
+        # One draw in twenty lies outside 95 % limits, and the draw changes with the data: widened by half they hold
+        # 99.7 % of draws, so that a miss means a wrong number.
         assert low - (high - low) / 4 <= getattr(known, name) <= high + (high - low) / 4, name
 
 
