@@ -17,8 +17,8 @@ from tasks.errors import ShardtalkError, UnknownName
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("simulator.commands:run", "Simulate conversations; the same command again does only what is still owed."),
     "plan": ("simulator.commands:plan_command", "Say how many conversations, calls, tokens and dollars a run makes."),
-    "status": ("simulator.commands:status", "Show how far a run is, also while it runs."),
-    "show": ("simulator.commands:show", "List the conversations of a run, or print one."),
+    "status": ("simulator.shown:status", "Show how far a run is, also while it runs."),
+    "show": ("simulator.shown:show", "List the conversations of a run, or print one."),
     "rejudge": ("simulator.commands:rejudge", "Judge stored conversations anew, without calling the assistant."),
     "rescore": ("simulator.commands:rescore", "Score stored answers anew."),
     "report": ("analysis.commands:report", "Print the table of a run and write its figure."),

@@ -1,4 +1,4 @@
-"""The simulator's commands: run, plan, status, show."""
+"""The simulator's commands that make conversations or judge them: run, plan, rejudge, rescore."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from simulator.experiment import named, plan
 from simulator.judge import JUDGES
 from simulator.options import EXPERIMENT, MEANS, RUN, experiment_of, means_of, options
 from simulator.progress import Display
-from simulator.shown import console, print_record, print_records, print_status
+from simulator.shown import console
 from simulator.store import Store
 
 
@@ -126,28 +126,3 @@ def _print_estimate(rows: list[Estimate]) -> None:
         cost = "unpriced" if row.cost is None else f"{row.cost:,.2f}"
         table.add_row(row.task, row.mode, row.assistant, *numbers, cost, style="bold" if row.task == "total" else "")
     console().print(table)
-
-
-@click.command()
-@click.argument("run", type=RUN)
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def status(run: Path, as_json: bool) -> None:
-    """Show how far RUN is; works while it runs, from another terminal."""
-    with Store(run) as store:
-        print_status(store, as_json=as_json)
-
-
-@click.command()
-@click.argument("run", type=RUN)
-@click.argument("key", required=False)
-@click.option("--limit", type=int, default=50, show_default=True, metavar="N", help="Conversations to list.")
-@click.option("--json", "as_json", is_flag=True, help="The whole record as JSON.")
-def show(run: Path, key: str | None, limit: int, as_json: bool) -> None:
-    """List the conversations of RUN, or print the one whose key begins with KEY."""
-    with Store(run) as store:
-        if key is None:
-            print_records(store, limit)
-        elif as_json:
-            click.echo(msgspec.json.format(msgspec.json.encode(store.record(key)), indent=2).decode())
-        else:
-            print_record(store, key)

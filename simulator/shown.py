@@ -1,14 +1,20 @@
-"""What `status` and `show` print. Model text is printed as text, never as markup."""
+"""`status` and `show`: a run looked at from outside. Light: neither graph nor model library is loaded.
+
+Model text is printed as text, never as markup.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
@@ -18,6 +24,33 @@ from simulator.columns import ROLES
 from simulator.record import Record, Turn
 from simulator.store import Store
 
+RUN = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command()
+@click.argument("run", type=RUN)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def status(run: Path, as_json: bool) -> None:
+    """Show how far RUN is; works while it runs, from another terminal."""
+    with Store(run) as store:
+        print_status(store, as_json=as_json)
+
+
+@click.command()
+@click.argument("run", type=RUN)
+@click.argument("key", required=False)
+@click.option("--limit", type=int, default=50, show_default=True, metavar="N", help="Conversations to list.")
+@click.option("--json", "as_json", is_flag=True, help="The whole record as JSON.")
+def show(run: Path, key: str | None, limit: int, as_json: bool) -> None:
+    """List the conversations of RUN, or print the one whose key begins with KEY."""
+    with Store(run) as store:
+        if key is None:
+            print_records(store, limit)
+        elif as_json:
+            click.echo(msgspec.json.format(msgspec.json.encode(store.record(key)), indent=2).decode())
+        else:
+            print_record(store, key)
+
 
 def console() -> Console:
     """A console as wide as the terminal, or wide enough for tables where there is none."""
@@ -26,22 +59,25 @@ def console() -> Console:
 
 def status_of(store: Store) -> dict[str, Any]:
     """How far a run is, JSON types only. `latest` is what the last engine to work on it said, and when (Unix time)."""
-    read = store.connection.execute
-    costs = ", ".join(f"sum(cost_{role})" for role in ROLES)
-    count, final, calls, tokens, unpriced, *by_role = read(
-        f"SELECT count(*), sum(final), sum(calls), sum(tokens_in + tokens_out), sum(unpriced), {costs} FROM latest"
-    ).fetchone()
-    failed = read("SELECT ended || ': ' || cause, count(*) FROM latest WHERE cause != '' GROUP BY 1 ORDER BY 2 DESC")
+    sums = ["final", "calls", "tokens_in + tokens_out", "unpriced", *(f"cost_{role}" for role in ROLES)]
+    # one pass over the conversations: there may be hundreds of thousands
+    groups = store.connection.execute(
+        f"SELECT ended, cause, count(*), {', '.join(f'sum({what})' for what in sums)} FROM latest GROUP BY ended, cause"
+    ).fetchall()
+    ended: Counter[str] = Counter()
+    for group in groups:
+        ended[group[0]] += group[2]
+    final, calls, tokens, unpriced, *costs = ([group[k] for group in groups] for k in range(3, 3 + len(sums)))
     return {
-        "done": final or 0,
-        "failed": count - (final or 0),
-        "causes": dict(failed.fetchall()),
-        "ended": dict(read("SELECT ended, count(*) FROM latest GROUP BY 1").fetchall()),
-        "replies_in_flight": read("SELECT count(*) FROM journal").fetchone()[0],
-        "calls": calls or 0,
-        "tokens": tokens or 0,
-        "unpriced_calls": unpriced or 0,
-        "cost_usd": {role: cost for role, cost in zip(ROLES, by_role, strict=True) if cost is not None},
+        "done": sum(final),
+        "failed": sum(ended.values()) - sum(final),
+        "causes": {f"{group[0]}: {group[1]}": group[2] for group in groups if group[1]},
+        "ended": dict(ended),
+        "replies_in_flight": store.connection.execute("SELECT count(*) FROM journal").fetchone()[0],
+        "calls": sum(calls),
+        "tokens": sum(tokens),
+        "unpriced_calls": sum(unpriced),
+        "cost_usd": {role: sum(c for c in cost if c is not None) for role, cost in zip(ROLES, costs, strict=True)},
         "latest": store.progress(),
     }
 

@@ -87,6 +87,7 @@ def test_every_module_says_what_it_owns(package):
     [
         ("simulator", ("langgraph", "langchain_core", "pandas", "numpy", "aiohttp")),
         ("simulator.store", ("langgraph", "langchain_core", "pandas", "aiohttp")),
+        ("simulator.shown", ("langgraph", "langchain_core", "pandas", "aiohttp")),
         ("simulator.cli", ("langgraph", "langchain_core", "pandas", "numpy", "matplotlib", "aiohttp")),
         ("analysis", ("langgraph", "langchain_core", "matplotlib")),
         ("tasks.registry", ("langgraph", "langchain_core", "pandas", "matplotlib", "sacrebleu", "scipy")),
