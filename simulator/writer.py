@@ -4,6 +4,7 @@ of its arrival and nobody waits for the disk. What the engine has to read as it 
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import queue
@@ -24,6 +25,8 @@ from simulator.store import SCHEMA, VERSION, check_schema, other_schema, pack, s
 from tasks.nouns import Reply
 
 GROUP_SECONDS = 0.05
+#: Jobs that may wait for the disk.
+WAITING = 500
 #: A conversation that failed so often through no fault of the assistant is parked: counted, not tried again.
 MAX_TRIES = 3
 #: File systems whose locks and shared memory SQLite cannot rely on.
@@ -54,7 +57,7 @@ class Writer:
         except BaseException:
             self._lock.close()
             raise
-        self._queue: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._queue: queue.Queue[_Job] = queue.Queue(WAITING)
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
         self._reading = sqlite3.connect(self.path, check_same_thread=False)
@@ -91,7 +94,7 @@ class Writer:
 
     def close(self) -> None:
         """Commits, checkpoints and gives the run free."""
-        self._queue.put(_Stop())
+        self._offer(_Stop())
         self._thread.join()
         self._reading.close()
         self._connection.close()
@@ -140,7 +143,14 @@ class Writer:
 
     def _put(self, job: _Job) -> None:
         self._raise_if_broken()
-        self._queue.put(job)
+        self._offer(job)
+
+    def _offer(self, job: _Job) -> None:
+        """Waits for room: whoever is faster than the disk is slowed down to it, and memory stays as it is."""
+        while self._thread.is_alive():
+            with contextlib.suppress(queue.Full):
+                self._queue.put(job, timeout=0.2)
+                return
 
     def _raise_if_broken(self) -> None:
         if self._error is not None:
