@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import msgspec
 
 from simulator.judge import Judge
-from simulator.record import Judgement, Record, Turn, spoken_reply
+from simulator.record import Judgement, Record, Turn
 from simulator.user import User
 from tasks.nouns import Ask, Instance, Message, Options, Reply, Script, Shard
 from tasks.task import Task
@@ -198,11 +198,6 @@ class Draft:
     messages: list[Message] = field(default_factory=list)
     context: tuple[Message, ...] | None = None
     reply: Reply | None = None
-
-    @property
-    def text(self) -> str:
-        """What the assistant said in this turn, before and after its tool calls."""
-        return spoken_reply(self.messages)
 
     def finished(self, judgement: Judgement | None) -> Turn:
         """The turn as it is kept."""

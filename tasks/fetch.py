@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import os
 import ssl
 import time
 import urllib.error
@@ -17,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from tasks.cache import cache_folder
 from tasks.errors import DatasetError, UnknownName
 
 _TRIES = 4
@@ -76,8 +76,7 @@ def dataset(name: str) -> Dataset:
 def folder(name: str) -> Path:
     """Where the files of a dataset belong, there or not: `$XDG_CACHE_HOME/shardtalk/data/<name>`. Raises `UnknownName`."""
     dataset(name)
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "shardtalk" / "data" / name
+    return cache_folder("data") / name
 
 
 def published(name: str, task: str | None = None) -> Path:

@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from tasks.cache import cache_folder
 from tasks.schemas.rows import make_rows
 
 #: The embedded databases. A new one is two files of this name, and its name here.
@@ -66,8 +67,7 @@ def database_file(db_id: str) -> Path | None:
 
 def file_of(plan: Blueprint) -> Path:
     """The file of a database in the user's cache folder, built if it is not there yet. Raises `OSError` if it cannot be."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    file = Path(cache) / "shardtalk" / "databases" / f"{plan.db_id}.sqlite"
+    file = cache_folder("databases") / f"{plan.db_id}.sqlite"
     if not file.exists():
         _build(plan, file)
     return file
