@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from tasks.nouns import Message, Shard
+
+Found = TypeVar("Found")
 
 #: The id a user gives when it reveals nothing.
 NOTHING = -1
@@ -37,9 +40,13 @@ class Draft(msgspec.Struct, frozen=True):
         return self.shard.text if self.shard else ""
 
     @property
-    def known(self) -> str:
+    def known(self) -> tuple[str, ...]:
         """All the user has a right to say: the shard, what it revealed and what it said before."""
-        return "\n".join([self.own, *(shard.text for shard in self.revealed), *self.utterances])
+        return (self.own, *(shard.text for shard in self.revealed), *self.utterances)
+
+    def knows(self, read: Callable[[str], frozenset[Found]]) -> frozenset[Found]:
+        """What `read` finds in all the user has a right to say, text by text, so that each is only read once."""
+        return frozenset[Found]().union(*map(read, self.known))
 
     @property
     def utterances(self) -> list[str]:

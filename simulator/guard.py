@@ -11,7 +11,7 @@ repeats.py  what was said before      kept.py     what a text leaves out
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from simulator import slips
 from simulator.draft import Draft
@@ -104,12 +104,12 @@ def _adds_negation(draft: Draft) -> Iterator[str]:
 
 
 def _leaks(draft: Draft) -> Iterator[str]:
-    said, known = firm_values(draft.text), values(draft.known)
-    said_words, known_words = words(draft.text), words(draft.known)
+    said, known = firm_values(draft.text), draft.knows(values)
+    said_words, known_words = words(draft.text), draft.knows(words)
     for shard in draft.others:
         leaked = [n.written for n in numbers(shard.text) if n.firm and n.values & said and not n.values & known]
         leaked += sorted((names(shard.text) - known_words) & said_words)
-        leaked += [string for string in quoted(shard.text) if string in draft.text and string not in draft.known]
+        leaked += [string for string in quoted(shard.text) if _only_in(draft.text, string, draft.known)]
         if leaked or _retells(draft, shard):
             yield ", ".join(leaked) or shard.text
 
@@ -126,20 +126,16 @@ def _retells(draft: Draft, shard: Shard) -> bool:
 
 
 def _inventions(draft: Draft) -> Iterator[str]:
-    known = values(draft.known).union(*(values(shard.text) for shard in draft.others))
+    known = draft.knows(values).union(*(values(shard.text) for shard in draft.others))
     invented = [n.written for n in numbers(draft.text) if n.firm and not n.values & known]
     if invented:
         yield ", ".join(invented)
 
 
 def _answers(draft: Draft) -> Iterator[str]:
-    answer = values(draft.answer) if len(numbers(draft.answer)) == 1 else set()
-    told = answer & firm_values(draft.text) - values(draft.known)
-    spelt = (
-        len(draft.answer) > 2
-        and draft.answer.lower() in draft.text.lower()
-        and draft.answer.lower() not in draft.known.lower()
-    )
+    answer = values(draft.answer) if len(numbers(draft.answer)) == 1 else frozenset()
+    told = answer & firm_values(draft.text) - draft.knows(values)
+    spelt = len(draft.answer) > 2 and _only_in(draft.text.lower(), draft.answer.lower(), map(str.lower, draft.known))
     if told or spelt:
         yield ""
 
@@ -149,6 +145,10 @@ def _repeats(draft: Draft) -> Iterator[str]:
         return  # the shard itself is like one said before: no rewording of it could pass
     if repeats(draft.text, draft.utterances):
         yield ""
+
+
+def _only_in(text: str, string: str, known: Iterable[str]) -> bool:
+    return string in text and not any(string in other for other in known)
 
 
 # -- the rules by name ---------------------------------------------------------------------------------------------

@@ -7,12 +7,13 @@ were chosen on those logs, and `shardtalk judge-check` prints precision and reca
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
-from simulator.wording import MULTIPLES, numbers, plain, words
+from simulator.wording import MULTIPLES, numbers, plain, remembered, words
 from tasks.number_words import SCALES, UNITS
 
 Content: TypeAlias = frozenset[str | Fraction]
@@ -54,6 +55,7 @@ _SAME = {_stem(word): _stem(group.split()[0]) for group in re.split(r"[|\n]", _S
 _SPELT = {*UNITS, *SCALES, "half", "halves", "quarter", "quarters", "dozen", *MULTIPLES}
 
 
+@remembered
 def content(text: str) -> Content:
     """The numbers of a text by value (1 aside, which is often `a`), and the stems of the words that carry its meaning."""
     found = re.findall(r"(?<![a-z\d])(?<![a-z]')[a-z]+(?:\d[a-z\d]*)?", plain(text).lower())
@@ -111,7 +113,7 @@ def coverage(part: Content, whole: Content, opening: Content = frozenset()) -> f
 
 
 def _weight(items: Content, opening: Content) -> float:
-    return sum(
+    return math.fsum(  # exact: a plain sum depends on the order of the set, so on the process
         (NUMBER_WEIGHT if isinstance(item, Fraction) else 1.0) * (OPENING_WEIGHT if item in opening else 1.0)
         for item in items
     )

@@ -37,7 +37,7 @@ _ROLE = re.compile(
 
 def _without(pattern: re.Pattern[str], draft: Draft) -> Iterator[str]:
     """What a pattern finds in the text but not in what the user has a right to say."""
-    known = words(draft.known)
+    known = draft.knows(words)
     for found in pattern.finditer(plain(draft.text)):
         if not set(_spoken(found[0])) <= known:
             yield found[0].strip()
@@ -46,7 +46,7 @@ def _without(pattern: re.Pattern[str], draft: Draft) -> Iterator[str]:
 
 def thinks(draft: Draft) -> Iterator[str]:
     """Tags of a reasoning model or a chat template."""
-    if (found := _TAG.search(draft.text)) and not _TAG.search(draft.known):
+    if (found := _TAG.search(draft.text)) and not any(map(_TAG.search, draft.known)):
         yield found[0]
 
 
@@ -77,7 +77,7 @@ def copies(draft: Draft) -> Iterator[str]:
     """A run of the assistant's words that are not the user's own."""
     said = _spoken(draft.text)
     run = min(COPIED_WORDS, max(5, round(COPIED_PART * len(said))))
-    known = content(draft.known)
+    known = draft.knows(content)
     replies = [" ".join(_spoken(reply)) for reply in draft.replies]
     for start in range(len(said) - run + 1):
         piece = " ".join(said[start : start + run])

@@ -11,7 +11,8 @@ import unicodedata
 
 from tasks.numbers import equal, parse
 
-_UNSEEN = set("*_`$\\")
+#: All but Markdown and dollar signs: words of plain letters at once, anything else sign by sign.
+_SEEN = re.compile(r"(?P<ascii>[^\s*_`$\\\x80-\U0010ffff]+)|[^*_`$\\]")
 _ALIKE = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "−": "-", "–": "-", "—": "-"})
 _ELLIPSIS = re.compile(r"\s*\[\s*(?:\.\.\.|…)\s*\]\s*")
 _ENUMERATOR = re.compile(r"^[ \t]*(?:[*_#]*(?:step )?)\d+[.):](?=\s|\*)", re.MULTILINE | re.IGNORECASE)
@@ -48,19 +49,21 @@ def _between(reply: str, first: str, last: str) -> str | None:
 
 def _folded(text: str) -> tuple[str, list[int]]:
     """The text without what may differ, and for each of its characters its position in the original."""
-    characters: list[str] = []
+    characters: list[str] = []  # or whole words of them
     positions: list[int] = []
-    for position, original in enumerate(text):
-        if original in _UNSEEN:
+    for run in _SEEN.finditer(text):
+        if run.lastgroup == "ascii":
+            characters.append(run[0].lower())
+            positions.extend(range(*run.span()))
             continue
-        for character in unicodedata.normalize("NFKC", original).translate(_ALIKE).lower():
+        for character in unicodedata.normalize("NFKC", run[0]).translate(_ALIKE).lower():
             if not character.isspace():
                 characters.append(character)
             elif characters and characters[-1] != " ":
                 characters.append(" ")
             else:
                 continue
-            positions.append(position)
+            positions.append(run.start())
     return "".join(characters), positions
 
 

@@ -8,11 +8,26 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import NamedTuple
+from functools import lru_cache, wraps
+from typing import NamedTuple, TypeVar
 
 from tasks.number_words import PARTS, SCALES, UNITS, read_words
+
+Read = TypeVar("Read")
+
+
+def remembered(read: Callable[[str], Read]) -> Callable[[str], Read]:
+    """`read`, which remembers what it made of short texts: the rules of the guard read the same few ones over and over."""
+    known = lru_cache(maxsize=1024)(read)
+
+    @wraps(read)
+    def of(text: str) -> Read:
+        return known(text) if len(text) <= 1000 else read(text)
+
+    return of
+
 
 _ALIKE = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-"})
 
@@ -73,10 +88,11 @@ _SOFT = (
 _MAX_DIGITS = 40
 
 
-def numbers(text: str) -> list[Number]:
+@remembered
+def numbers(text: str) -> tuple[Number, ...]:
     """The numbers in a text: those in digits first, then those in words."""
     low = plain(text).lower()
-    return [*_in_digits(low), *_in_words(low)]
+    return (*_in_digits(low), *_in_words(low))
 
 
 def _in_digits(low: str) -> Iterator[Number]:
@@ -84,7 +100,8 @@ def _in_digits(low: str) -> Iterator[Number]:
         if len(found[0]) > _MAX_DIGITS:
             continue
         for value in _value_of_digits(found):
-            value *= _TIMES.get(found["times"] or "", 1)
+            if found["times"]:
+                value *= _TIMES[found["times"]]
             number = _number(-value if found["minus"] else value, found)
             # "5x minus 4" holds a 4, "minus 4 degrees" a -4
             yield number._replace(values=number.values | {-value}) if found["less"] else number
@@ -96,7 +113,8 @@ def _value_of_digits(found: re.Match[str]) -> list[Fraction]:
     if found["above"]:
         below = int(found["below"]) or 1
         return [int(found["whole"] or 0) + Fraction(int(found["above"]), below)]
-    return [Fraction(found["decimal"].replace(",", ""))]
+    decimal = found["decimal"].replace(",", "")
+    return [Fraction(int(decimal) if decimal.isdecimal() else decimal)]
 
 
 def _in_words(low: str) -> Iterator[Number]:
@@ -134,14 +152,16 @@ def _number(value: Fraction, found: re.Match[str]) -> Number:
     return Number(said, frozenset({said, value}), True, found[0].strip(), found.end())
 
 
-def values(text: str) -> set[Fraction]:
+@remembered
+def values(text: str) -> frozenset[Fraction]:
     """Every value a number of the text may be compared with."""
-    return {value for number in numbers(text) for value in number.values}
+    return frozenset(value for number in numbers(text) for value in number.values)
 
 
-def firm_values(text: str) -> set[Fraction]:
+@remembered
+def firm_values(text: str) -> frozenset[Fraction]:
     """The values of the numbers that were written to be numbers."""
-    return {value for number in numbers(text) if number.firm for value in number.values}
+    return frozenset(value for number in numbers(text) if number.firm for value in number.values)
 
 
 # -- units --------------------------------------------------------------------------------------------------------
@@ -220,9 +240,10 @@ _NO_NAMES = {
 }
 
 
-def words(text: str) -> set[str]:
+@remembered
+def words(text: str) -> frozenset[str]:
     """All words of a text in lower case, possessives and plurals also without their ending."""
-    found = set(re.findall(r"\w+(?:'\w+)?", plain(text).lower()))
+    found = frozenset(re.findall(r"\w+(?:'\w+)?", plain(text).lower()))
     return found | {word.removesuffix("'s") for word in found} | {word.removesuffix("s") for word in found}
 
 

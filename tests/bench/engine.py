@@ -44,12 +44,15 @@ def judge(messages: Sequence[Message], options: Options) -> str:
 
 
 def instances(n: int) -> list[Instance]:
-    shards = (
-        Shard(1, "How many plums are there?"),
-        *(Shard(k, f"fact {k} is told, {k}{k} plums") for k in range(2, SHARDS + 1)),
-    )
-    text = " ".join(shard.text for shard in shards)
-    return [Instance(id=f"plums-{i}", task="math", shards=shards, instruction=text, target="5") for i in range(n)]
+    """Every one has texts of its own, so that nothing is gained by remembering another's."""
+
+    def one(i: int) -> Instance:
+        facts = (Shard(k, f"fact {k} of basket {i} is told, {i}{k} plums") for k in range(2, SHARDS + 1))
+        shards = (Shard(1, f"How many plums are in basket {i}?"), *facts)
+        text = " ".join(shard.text for shard in shards)
+        return Instance(id=f"plums-{i}", task="math", shards=shards, instruction=text, target="5")
+
+    return [one(i) for i in range(n)]
 
 
 def simulate(n: int, **asked: Any) -> tuple[float, int]:

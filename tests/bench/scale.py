@@ -198,11 +198,15 @@ def _large_store(place: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _plums(file: Path, n: int) -> None:
-    facts = [{"id": k, "text": f"Basket number {k} holds {k}{k} plums."} for k in range(2, SHARDS + 1)]
-    shards = [{"id": 1, "text": "How many plums are there?"}, *facts]
-    text = " ".join(str(shard["text"]) for shard in shards)
-    rows = ({"id": f"p{i}", "task": "math", "shards": shards, "instruction": text, "target": "5"} for i in range(n))
-    file.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+    """Instances of which each has texts of its own."""
+
+    def row(i: int) -> dict[str, object]:
+        facts = [{"id": k, "text": f"Basket number {k} of row {i} holds {i}{k} plums."} for k in range(2, SHARDS + 1)]
+        shards = [{"id": 1, "text": f"How many plums are there in row {i}?"}, *facts]
+        text = " ".join(str(shard["text"]) for shard in shards)
+        return {"id": f"p{i}", "task": "math", "shards": shards, "instruction": text, "target": "5"}
+
+    file.write_bytes(b"".join(msgspec.json.encode(row(i)) + b"\n" for i in range(n)))
 
 
 @contextlib.contextmanager
