@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from sharding.nouns import Found, Objection, Sharding
 from sharding.pieces import FEWEST, MOST
-from simulator.kept import denies_alone, names_left_out, numbers_left_out, quotes_left_out, units_left_out
+from simulator.kept import denies_alone, numbers_left_out, quotes_left_out, units_left_out
 from simulator.pointing import dangling, link
 from simulator.repeats import content, coverage
-from simulator.wording import numbers, plain, quoted
+from simulator.wording import names, numbers, plain, quoted, words
 
 #: Part of a clause's content that the shards keep, and of a shard's content that the instruction has, at least.
 KEPT_PART, OWN_PART = 0.34, 0.45
@@ -47,7 +47,7 @@ def certain(objection: Objection) -> bool:
 KINDS: dict[str, Callable[[str, str, str], list[str]]] = {
     "number": lambda own, said, evidence: numbers_left_out(own, said),
     "unit": lambda own, said, evidence: units_left_out(own, said),
-    "name": lambda own, said, evidence: names_left_out(own, said, evidence),
+    "name": lambda own, said, evidence: sorted(names(own, evidence) - words(said)),
     "quote": lambda own, said, evidence: quotes_left_out(own, said),
     "negation": lambda own, said, evidence: [own.strip()] if denies_alone(own, said) else [],
 }

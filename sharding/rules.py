@@ -123,7 +123,7 @@ def _hero(instruction: str) -> str:
     named = people(plain(instruction), instruction) - _NOBODY
     if len(named) != 1 or words(instruction) & PEOPLE or _TRADE.search(instruction):
         return ""
-    found = re.search(rf"\b{re.escape(named.pop())}\b", instruction, re.IGNORECASE)
+    found = re.search(rf"\b{re.escape(min(named))}\b", instruction, re.IGNORECASE)
     return found[0] if found and len(found[0]) > 2 else ""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import math
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -163,19 +164,19 @@ class Line:
         """Calls the model, again where that may help; the waits never undercut what the server asked for."""
         retries: list[Retry] = []
         empty: list[Reply] = []
-        rng = random.Random(key)
         while True:
             try:
                 reply = await self._try(endpoint, messages, options)
                 if reply.finish != "empty" or len(empty) == EMPTY:
                     return _with_history(reply, empty, retries)
                 empty.append(reply)
-                retries.append(Retry("empty", round(pause(0, None, rng), 3)))
+                retries.append(Retry("empty", pause(0, None, f"{key}/{len(retries)}")))
             except CallFailed as failure:
                 down = failure.cause == "connection" and not endpoint.gate.answered and len(retries) + 1 >= UNREACHABLE
                 if down or not failure.retry or len(retries) >= self.switchboard.retries:
                     raise _failure(role, failure, down=down) from failure
-                retries.append(Retry(failure.cause, round(pause(len(retries), failure.after, rng), 3)))
+                wait = pause(len(retries), failure.after, f"{key}/{len(retries)}")
+                retries.append(Retry(failure.cause, wait))
             await self.switchboard.wait(retries[-1])
 
     async def _try(self, endpoint: Endpoint, messages: Sequence[Message], options: Options) -> Reply:
@@ -234,13 +235,14 @@ def merged(defaults: Options, given: Options) -> Options:
     )
 
 
-def pause(tries: int, after: float | None, rng: random.Random) -> float:
+def pause(tries: int, after: float | None, seed: str) -> float:
     """Seconds to wait after `tries` + 1 failed tries: what the server said or a doubling wait, plus up to half of it.
 
-    The jitter only ever adds, so nobody wakes earlier than told and clients do not wake together.
+    The jitter (a function of the seed) only ever adds, so nobody wakes earlier than told and clients do not wake together.
     """
     least = min(LONGEST_WAIT, FIRST_WAIT * 2**tries) if after is None else after
-    return least + rng.uniform(0.0, max(0.5, 0.5 * min(least, LONGEST_WAIT)))
+    jitter = random.Random(seed).uniform(0.0, max(0.5, 0.5 * min(least, LONGEST_WAIT)))
+    return math.ceil((least + jitter) * 1000) / 1000
 
 
 def _with_history(reply: Reply, empty: Sequence[Reply], retries: Sequence[Retry]) -> Reply:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from simulator import slips
 from simulator.draft import Draft
-from simulator.kept import denies_alone, names_left_out, numbers_left_out, quotes_left_out, units_left_out
+from simulator.kept import denies_alone, numbers_left_out, quotes_left_out, units_left_out
 from simulator.repeats import content, coverage, mentions, repeats, similarity
 from simulator.wording import (
     denies,
@@ -68,10 +68,9 @@ def _missing_negation(draft: Draft) -> Iterator[str]:
 
 
 def _missing_names(draft: Draft) -> Iterator[str]:
-    evidence = "\n".join(shard.text for shard in (*draft.revealed, *draft.others))
-    known = "\n".join(message.content for message in draft.said)
-    if missing := names_left_out(draft.own, f"{known}\n{draft.text}", evidence):
-        yield ", ".join(missing)
+    named = names(draft.own, *(shard.text for shard in (*draft.revealed, *draft.others)))
+    if missing := named.difference(words(draft.text), *(words(message.content) for message in draft.said)):
+        yield ", ".join(sorted(missing))
 
 
 def _missing_subject(draft: Draft) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What one text leaves out of another, kind by kind: numbers, units, quoted strings, names, and that something is denied.
+"""What one text leaves out of another, kind by kind: numbers, units, quoted strings, and that something is denied.
 
 The guard holds a simulated user's words against a shard with it, the sharder a shard against the instruction, both ways round.
 """
@@ -8,14 +8,12 @@ from __future__ import annotations
 from simulator.wording import (
     denies,
     may_negate,
-    names,
     numbers,
     plain,
     quoted,
     units,
     units_of_numbers,
     values,
-    words,
 )
 
 
@@ -34,11 +32,6 @@ def quotes_left_out(own: str, said: str) -> list[str]:
     """Quoted strings of `own` that `said` does not hold letter by letter; spaces may differ."""
     heard = " ".join(plain(said).split())
     return [string for string in sorted(quoted(own)) if " ".join(string.split()) not in heard]
-
-
-def names_left_out(own: str, said: str, evidence: str = "") -> list[str]:
-    """Names of `own` that are no word of `said`; for `evidence` see `wording.names`."""
-    return sorted(names(own, evidence) - words(said))
 
 
 def denies_alone(own: str, said: str) -> bool:

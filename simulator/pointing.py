@@ -82,7 +82,7 @@ def _stands_for(pronoun: re.Match[str], text: str, first: str, evidence: str) ->
             return len(before.split()) >= 2
 
 
-def people(text: str, evidence: str) -> set[str]:
+def people(text: str, evidence: str) -> frozenset[str]:
     """Names in a text, those that begin a sentence too, and words for people; in lower case."""
     openers = {found[0].lower() for found in re.finditer(r"(?:(?<=\A)|(?<=[.!?] ))[A-Z][a-z]+", text)}
     sure = names(text, evidence) | {word for word in openers if word not in words(evidence.replace(word.title(), ""))}

@@ -7,16 +7,15 @@ were chosen on those logs, and `shardtalk judge-check` prints precision and reca
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
-from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias
 
-from simulator.wording import MULTIPLES, numbers, plain, remembered, words
+from simulator.wording import MULTIPLES, Value, numbers, plain, remembered, words
 from tasks.number_words import SCALES, UNITS
 
-Content: TypeAlias = frozenset[str | Fraction]
+Content: TypeAlias = frozenset[str | Value]
 
 #: A number tells more than a word; a word of the opening question is in everything that is said later.
 NUMBER_WEIGHT, OPENING_WEIGHT = 1.5, 0.4
@@ -44,6 +43,7 @@ take took taken | fly flies flew | wake woke | original initial | foot feet | eq
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ied", "ers", "er", "ed", "es", "s", "ly", "e")
 
 
+@lru_cache(maxsize=4096)
 def _stem(word: str) -> str:
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
@@ -60,9 +60,7 @@ def content(text: str) -> Content:
     """The numbers of a text by value (1 aside, which is often `a`), and the stems of the words that carry its meaning."""
     found = re.findall(r"(?<![a-z\d])(?<![a-z]')[a-z]+(?:\d[a-z\d]*)?", plain(text).lower())
     stems = {_stem(word) for word in found if word not in _EMPTY and word not in _SPELT}
-    return frozenset(
-        {_SAME.get(stem, stem) for stem in stems} | {n.value for n in numbers(text) if n.firm} - {Fraction(1)}
-    )
+    return frozenset({_SAME.get(stem, stem) for stem in stems} | {n.value for n in numbers(text) if n.firm} - {1})
 
 
 def mentions(word: str, text: str) -> bool:
@@ -95,7 +93,7 @@ def repeats(text: str, said: Sequence[str]) -> bool:
         return False
     opening, *later = map(content, said)
     new = content(premises(text))
-    unheard = sum(isinstance(item, Fraction) for item in new.difference(opening, *later))
+    unheard = _numbers_in(new.difference(opening, *later))
     closest = max(similarity(new, earlier, opening) for earlier in later)
     return closest - NEW_NUMBER * min(unheard, 2) > THRESHOLD
 
@@ -113,7 +111,13 @@ def coverage(part: Content, whole: Content, opening: Content = frozenset()) -> f
 
 
 def _weight(items: Content, opening: Content) -> float:
-    return math.fsum(  # exact: a plain sum depends on the order of the set, so on the process
-        (NUMBER_WEIGHT if isinstance(item, Fraction) else 1.0) * (OPENING_WEIGHT if item in opening else 1.0)
-        for item in items
-    )
+    heard, new = items & opening, items - opening
+    return _plain_weight(new) + OPENING_WEIGHT * _plain_weight(heard)
+
+
+def _plain_weight(items: Content) -> float:
+    return len(items) + (NUMBER_WEIGHT - 1) * _numbers_in(items)
+
+
+def _numbers_in(items: Content) -> int:
+    return len(items) - list(map(type, items)).count(str)

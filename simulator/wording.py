@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache, wraps
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from tasks.number_words import PARTS, SCALES, UNITS, read_words
 
@@ -32,6 +32,7 @@ def remembered(read: Callable[[str], Read]) -> Callable[[str], Read]:
 _ALIKE = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-"})
 
 
+@remembered
 def plain(text: str) -> str:
     """One spelling of what varies: quotation marks, dashes, spaces, and fractions like `2½` (`2 1/2`)."""
     spaced = re.sub(r"(?<=\d)(?=[¼-¾⅐-⅞])", " ", text)
@@ -39,6 +40,9 @@ def plain(text: str) -> str:
 
 
 # -- numbers ------------------------------------------------------------------------------------------------------
+
+#: Exact; whole numbers in digits are plain integers, which compare and hash like the fractions they equal, only faster.
+Value: TypeAlias = int | Fraction
 
 
 class Number(NamedTuple):
@@ -50,8 +54,8 @@ class Number(NamedTuple):
         written: as the text has it. `end`: where it ends in the plain text, for the unit behind it.
     """
 
-    value: Fraction
-    values: frozenset[Fraction]
+    value: Value
+    values: frozenset[Value]
     firm: bool
     written: str
     end: int
@@ -107,14 +111,14 @@ def _in_digits(low: str) -> Iterator[Number]:
             yield number._replace(values=number.values | {-value}) if found["less"] else number
 
 
-def _value_of_digits(found: re.Match[str]) -> list[Fraction]:
+def _value_of_digits(found: re.Match[str]) -> list[Value]:
     if found["date"]:
-        return [Fraction(part) for part in re.split("[-/]", found["date"])]
+        return [int(part) for part in re.split("[-/]", found["date"])]
     if found["above"]:
         below = int(found["below"]) or 1
         return [int(found["whole"] or 0) + Fraction(int(found["above"]), below)]
     decimal = found["decimal"].replace(",", "")
-    return [Fraction(int(decimal) if decimal.isdecimal() else decimal)]
+    return [int(decimal) if decimal.isdecimal() else Fraction(decimal)]
 
 
 def _in_words(low: str) -> Iterator[Number]:
@@ -122,23 +126,23 @@ def _in_words(low: str) -> Iterator[Number]:
         words = found[0].removesuffix(found["percent"] or "").strip()
         for value in _value_of_words(words):
             if words in _SOFT or (words in PARTS and words not in ("half", "quarter")):
-                yield Number(value, frozenset({value, Fraction(_SOFT.get(words, value))}), False, words, found.end())
+                yield Number(value, frozenset({value, _SOFT.get(words, value)}), False, words, found.end())
             else:
                 yield _number(value, found)
     for found in re.finditer(r"[a-z]+", low):
         word = found[0]
         if word in MULTIPLES or word in _SOFT:
-            value = Fraction(MULTIPLES.get(word) or _SOFT[word])
-            yield Number(value, frozenset({value}), word in MULTIPLES, word, found.end())
+            n = MULTIPLES.get(word) or _SOFT[word]
+            yield Number(n, frozenset({n}), word in MULTIPLES, word, found.end())
 
 
-def _value_of_words(words: str) -> list[Fraction]:
+def _value_of_words(words: str) -> list[Value]:
     """`two dozen` is 24, `half a dozen` 6; a run that is no one number (`two three`) is each of its words."""
     before, dozen, after = words.partition("dozen")
     if dozen and not after:
         count = before.removesuffix(" a ").strip(" -")
-        value = Fraction(1) if count in ("", "a") else read_words(count)
-        return [value * 12] if value is not None else [Fraction(12)]
+        value = 1 if count in ("", "a") else read_words(count)
+        return [value * 12] if value is not None else [12]
     value = read_words(words)
     return (
         [value]
@@ -147,19 +151,19 @@ def _value_of_words(words: str) -> list[Fraction]:
     )
 
 
-def _number(value: Fraction, found: re.Match[str]) -> Number:
-    said = value / 100 if found["percent"] else value
+def _number(value: Value, found: re.Match[str]) -> Number:
+    said = Fraction(value, 100) if found["percent"] else value
     return Number(said, frozenset({said, value}), True, found[0].strip(), found.end())
 
 
 @remembered
-def values(text: str) -> frozenset[Fraction]:
+def values(text: str) -> frozenset[Value]:
     """Every value a number of the text may be compared with."""
     return frozenset(value for number in numbers(text) for value in number.values)
 
 
 @remembered
-def firm_values(text: str) -> frozenset[Fraction]:
+def firm_values(text: str) -> frozenset[Value]:
     """The values of the numbers that were written to be numbers."""
     return frozenset(value for number in numbers(text) if number.firm for value in number.values)
 
@@ -247,32 +251,42 @@ def words(text: str) -> frozenset[str]:
     return found | {word.removesuffix("'s") for word in found} | {word.removesuffix("s") for word in found}
 
 
-def names(text: str, evidence: str = "") -> set[str]:
+def names(text: str, *evidence: str) -> frozenset[str]:
     """Words written as names: capitals inside a sentence, camelCase, snake_case, letters with digits; in lower case.
 
-    The first word of a sentence counts only where `evidence` (more text of the same hand) has it with a capital inside one.
+    The first word of a sentence counts only where `evidence` (more texts of the same hand) has it with a capital inside one.
     """
-    inside, first = _capitalised(plain(text))
-    if evidence and first:
-        inside |= first & _capitalised(plain(evidence))[0]
-    return {name for name in inside if name not in _NO_NAMES}
+    inside, first = _capitalised(text)
+    confirmed = (first & _capitalised(other)[0] for other in evidence) if first else ()
+    return inside.union(*confirmed) - _NO_NAMES
 
 
-def _capitalised(text: str) -> tuple[set[str], set[str]]:
+@remembered
+def _capitalised(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Words written as names inside sentences, and words that have a capital only because a sentence begins."""
     inside: set[str] = set()
     first: set[str] = set()
+    text = plain(text)
     for found in re.finditer(r"\w+", text):
         word = found[0]
-        if not re.search(r"[^\W\d_]", word) or not (word != word.lower() or "_" in word or re.search(r"\D\d", word)):
-            continue
-        ordinary = len(word) == 1 or word[1:].islower()
-        (first if ordinary and _begins_sentence(text[: found.start()]) else inside).add(word.lower())
-    return inside, first
+        if _looks_like_a_name(word):
+            ordinary = len(word) == 1 or word[1:].islower()
+            (first if ordinary and _begins_sentence(text, found.start()) else inside).add(word.lower())
+    return frozenset(inside), frozenset(first)
 
 
-def _begins_sentence(before: str) -> bool:
-    opening = re.search(r"(?:^|(\w*)[.:!?\n])[\s\"'(\[*-]*$", before)
+def _looks_like_a_name(word: str) -> bool:
+    if word.isalpha():
+        return word != word.lower()
+    written = word != word.lower() or "_" in word or re.search(r"\D\d", word)
+    return bool(written and re.search(r"[^\W\d_]", word))
+
+
+_SENTENCE_OPENING = re.compile(r"(?:^|(\w*)[.:!?\n])[\s\"'(\[*-]*$")
+
+
+def _begins_sentence(text: str, at: int) -> bool:
+    opening = _SENTENCE_OPENING.search(text, max(0, at - 60), at)
     return opening is not None and (opening[1] or "").lower() not in _TITLES
 
 

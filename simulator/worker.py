@@ -7,11 +7,12 @@ another machine.
 from __future__ import annotations
 
 import asyncio
+import gc
 import platform
 import time
 import traceback
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from importlib import metadata
 from typing import Any, Protocol
@@ -131,9 +132,21 @@ async def stage(models: Iterable[tuple[str, str]], means: Means, sink: Sink, bud
             model = means.models.get(name) or _made(made, name, means.access_of(role))
             gate = gates.setdefault(id(model), make_gate(model, means))
             endpoints[role, name] = Endpoint(model, gate)
-        yield Stage(Switchboard(endpoints, sink, budget, means.max_retries), sink)
+        with _rare_collections():
+            yield Stage(Switchboard(endpoints, sink, budget, means.max_retries), sink)
     finally:
         await asyncio.gather(*(model.close() for model in made.values()))
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Garbage is looked for less often: conversations under way hold none, and going through them took a tenth of the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(10_000, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _made(made: dict[tuple[str, int], Model], name: str, access: Access) -> Model:

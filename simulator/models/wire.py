@@ -138,7 +138,7 @@ def _may_be_strict(schema: Any) -> bool:
     """OpenAI's rule: every object closed, every property required."""
     if isinstance(schema, list):
         return all(_may_be_strict(part) for part in schema)
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, dict):
         return True
     if "properties" in schema:
         closed = schema.get("additionalProperties") is False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 
 import pytest
 from hypothesis import given, settings
@@ -29,7 +28,7 @@ def reply(tokens: int = 10, cost: float | None = None) -> Reply:
 
 @given(after=st.one_of(st.none(), st.floats(0, 3600)), tries=st.integers(0, 12), seed=st.integers())
 def test_a_pause_is_never_shorter_than_told_and_never_the_same(after, tries, seed):
-    waits = {pause(tries, after, random.Random(f"{seed}/{k}")) for k in range(20)}
+    waits = {pause(tries, after, f"{seed}/{k}") for k in range(20)}
     assert min(waits) >= (min(LONGEST_WAIT, 2.0**tries) if after is None else after)
     assert len(waits) > 1  # RL-06: 20 clients do not wake together
     assert max(waits) <= (after or 0) + 1.5 * LONGEST_WAIT + 1

@@ -76,7 +76,7 @@ def test_whole_numbers_are_found_as_written(number: int, form: str) -> None:
 def test_any_text_can_be_looked_at(text: str) -> None:
     assert all(number.end <= len(plain(text)) for number in numbers(text))
     for look in (units, units_of_numbers, names, quoted):
-        assert isinstance(look(text), set)
+        assert isinstance(look(text), set | frozenset)
 
 
 @pytest.mark.parametrize(
