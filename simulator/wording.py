@@ -20,7 +20,7 @@ Read = TypeVar("Read")
 
 def remembered(read: Callable[[str], Read]) -> Callable[[str], Read]:
     """`read`, which remembers what it made of short texts: the rules of the guard read the same few ones over and over."""
-    known = lru_cache(maxsize=1024)(read)
+    known = lru_cache(maxsize=4096)(read)
 
     @wraps(read)
     def of(text: str) -> Read:

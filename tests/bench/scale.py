@@ -14,12 +14,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 ROOT = Path(__file__).parents[2]
 SCALE = float(os.environ.get("SHARDTALK_BENCH_SCALE", "0.05"))
 LATENCY, SHARDS = 0.05, 6
+OURS = ("openai:assistant", "openai:user", "openai:judge")
+CHAT = ("python:chat:assistant", "python:chat:user", "python:chat:judge")
 
 #: The same engine, with every call through ChatOpenAI.
 CHAT_OPENAI = """
@@ -29,26 +32,48 @@ def chat(name):
 assistant, user, judge = chat("assistant"), chat("user"), chat("judge")
 """
 
-#: What the reference does: a pool of threads over the `openai` client, one conversation a thread.
+#: A pool of threads over the `openai` client, one conversation a thread; nothing is kept. `same` makes the calls ours makes;
+#: `published` those of the published protocol: user and judge are shown all shards and the whole conversation each time, and
+#: an attempt is extracted by a call of its own.
 THREAD_POOL = """
-import sys, time
+import json, sys, time
 from concurrent.futures import ThreadPoolExecutor
 from openai import OpenAI
 client = OpenAI(base_url={url!r}, api_key="none", max_retries=0)
+shards = [f"Basket number {{k}} holds {{k}}{{k}} plums." for k in range({shards})]
 def call(model, messages):
     return client.chat.completions.create(model=model, messages=messages).choices[0].message.content
-def conversation(_):
+def ask(model, text):
+    return json.loads(call(model, [{{"role": "user", "content": text}}]))
+def same(_):
     messages = [{{"role": "system", "content": "You solve problems."}}]
-    for turn in range({shards}):
+    for turn, shard in enumerate(shards):
         if turn:
-            call("user", [{{"role": "user", "content": "Untold facts:\\n2: Basket B holds 22 plums."}}])
-        messages.append({{"role": "user", "content": f"Basket number {{turn}} holds {{turn}} plums."}})
+            ask("user", "Untold facts:\\n2: " + shard)
+        messages.append({{"role": "user", "content": shard}})
         messages.append({{"role": "assistant", "content": call("assistant", messages)}})
-        call("judge", [{{"role": "user", "content": messages[-1]["content"]}}])
+        ask("judge", messages[-1]["content"])
+    return {calls}
+def published(_):
+    calls, messages = 0, [{{"role": "system", "content": "You solve problems."}}]
+    for turn, shard in enumerate(shards):
+        shown = "".join(f"{{m['role']}}: {{m['content']}}\\n" for m in messages[1:]) + "\\n".join(shards)
+        if turn:
+            ask("user", RULES + shown + "\\nUntold facts:\\n2: " + shard)
+        messages.append({{"role": "user", "content": shard}})
+        reply = call("assistant", messages)
+        messages.append({{"role": "assistant", "content": reply}})
+        quoted = '\\n' + '"' * 3 + reply + '"' * 3
+        attempt = ask("judge", RULES + shown + quoted)["response_type"] == "answer_attempt"
+        if attempt:
+            ask("judge", RULES + shown + quoted)
+        calls += 2 + bool(turn) + attempt
+    return calls
+RULES = "These are the rules you have to keep to in what you say next. " * 40
 started = time.perf_counter()
-with ThreadPoolExecutor(int(sys.argv[2])) as pool:
-    list(pool.map(conversation, range(int(sys.argv[1]))))
-print(time.perf_counter() - started)
+with ThreadPoolExecutor(100) as pool:
+    calls = sum(pool.map(globals()[sys.argv[2]], range(int(sys.argv[1]))))
+print(time.perf_counter() - started, calls)
 """
 
 
@@ -62,63 +87,77 @@ def run() -> list[tuple[str, str, str]]:
 
 
 def _over_http(place: Path) -> Iterator[tuple[str, str, str]]:
-    n = 400
+    n, few = 1000, 200
     _plums(place / "plums.jsonl", n)
     with _serving(LATENCY) as url:
-        ours, calls = _simulate(place, "ours", n, url, "openai:assistant", "openai:user", "openai:judge")
         (place / "chat.py").write_text(CHAT_OPENAI.format(url=url))
-        few = 200
-        names = (f"python:chat:{role}" for role in ("assistant", "user", "judge"))
-        theirs, _ = _simulate(place, "theirs", few, url, *names)
-        (place / "pool.py").write_text(THREAD_POOL.format(url=url, shards=SHARDS))
-        pool = _pool(place, few)
-    busy = ours * calls * LATENCY
-    yield (
-        f"{ours:.0f} conversations/s of {calls:.0f} calls at 50 ms, two workers, durable",
-        f"{ours * calls:.0f} calls/s",
-        f"{ours / theirs:.1f} × the same engine on ChatOpenAI ({theirs:.1f}), {ours / pool:.1f} × a thread pool of two"
-        f" processes ({pool:.1f}); aim 3.5",
-    )
-    yield ("calls under way on average", f"{busy:.0f}", "")
+        (place / "pool.py").write_text(THREAD_POOL.format(url=url, shards=SHARDS, calls=3 * SHARDS - 1))
+        ours = _simulate(place, n, url, OURS, max_concurrency=400)
+        others = {
+            "the same engine on ChatOpenAI": _simulate(place, few, url, CHAT, max_concurrency=400),
+            "threads over the openai client in two processes, the same calls": _pool(place, 2 * few, "same"),
+            "the same threads, the published protocol": _pool(place, 2 * few, "published"),
+        }
+        steady = {most: _simulate(place, 10 * most, url, OURS, max_concurrency=most).steady for most in (20, 40)}
+    what = f"conversations/s at {LATENCY * 1e3:.0f} ms, two workers, durable, {3 * SHARDS - 1} calls each"
+    yield (what, f"{ours.conversations:.0f}", f"{ours.calls:,.0f} calls/s")
+    for name, other in others.items():
+        conversations, calls = ours.conversations / other.conversations, ours.calls / other.calls
+        ratio = f"ours {conversations:.1f} × the conversations, {calls:.1f} × the calls; aim 3.5"
+        yield (f"… {name}", f"{other.conversations:.0f}", ratio)
+    for most, rate in steady.items():
+        asked = most / LATENCY
+        yield (
+            f"calls/s with {most} conversations at once",
+            f"{rate:.0f}",
+            f"{rate / asked:.2f} of {asked:.0f}; aim 0.9",
+        )
 
 
-def _simulate(place: Path, name: str, n: int, url: str, assistant: str, user: str, judge: str) -> tuple[float, float]:
-    """Conversations a second after start-up, and calls a conversation."""
+class Rates(NamedTuple):
+    """Conversations and calls a second after start-up; calls a second in the middle three fifths, when all places are taken."""
+
+    conversations: float
+    calls: float
+    steady: float = 0.0
+
+
+def _simulate(place: Path, n: int, url: str, models: tuple[str, str, str], max_concurrency: int) -> Rates:
+    assistant, user, judge = models
     command = f"""
-import asyncio, sys, time
+import asyncio, time
 from pathlib import Path
 from simulator.engine import run
 from simulator.experiment import Experiment, plan
 from simulator.means import Means
 from simulator.models.access import Access
 
-class First:
-    at = None
-    calls = 0
+at = []
+class Clock:
     def planned(self, total, settled): pass
-    def called(self, role, reply):
-        First.at = First.at or time.perf_counter()
-        First.calls += 1
+    def called(self, role, reply): at.append(time.perf_counter())
     def stored(self, record): pass
 
 if __name__ == "__main__":
     experiment = Experiment(dataset="plums.jsonl", limit={n}, modes=("sharded",), runs=1, assistant=({assistant!r},),
         user="llm", user_model={user!r}, judge="llm", judge_model={judge!r})
-    means = Means(access={{"assistant": Access(base_url={url!r})}}, workers=2, max_concurrency=400)
-    outcome = asyncio.run(run(plan(experiment), Path({name!r}), means, First()))
+    means = Means(access={{"assistant": Access(base_url={url!r})}}, workers=2, max_concurrency={max_concurrency})
+    outcome = asyncio.run(run(plan(experiment), Path({tempfile.mkdtemp(dir=place)!r}), means, Clock()))
     assert outcome.complete, outcome
-    print({n} / (time.perf_counter() - First.at), First.calls / {n})
+    seconds, k = time.perf_counter() - at[0], len(at)
+    print({n} / seconds, k / seconds, 0.6 * k / (at[int(0.8 * k)] - at[int(0.2 * k)]))
 """
-    script = place / f"{name}.py"
+    script = place / "simulate.py"
     script.write_text(command)
-    rate, calls = _python(place, str(script)).split()
-    return float(rate), float(calls)
+    return Rates(*map(float, _python(place, str(script)).split()))
 
 
-def _pool(place: Path, n: int) -> float:
-    command = [sys.executable, "pool.py", str(n // 2), "100"]
+def _pool(place: Path, n: int, protocol: str) -> Rates:
+    command = [sys.executable, "pool.py", str(n // 2), protocol]
     both = [subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    return n / max(float(process.communicate()[0]) for process in both)
+    said = [process.communicate()[0].split() for process in both]
+    seconds = max(float(taken) for taken, _ in said)
+    return Rates(n / seconds, sum(int(calls) for _, calls in said) / seconds)
 
 
 # -- many in flight, large stores ----------------------------------------------------------------------------------------------
