@@ -216,7 +216,8 @@ async def test_a_person_reviews_in_a_browser(folder, browser, tmp_path):
         assert await page.value("document.getElementById('count').textContent") == "4 items, 2 decided"
         # a reload keeps them; the browser stores them a moment after the click, so a reload may come too soon
         counted = ""
-        for _ in range(20):
+        for _ in range(100):
+            await page.value("new Promise(done => setTimeout(done, 100))")
             await page.send("Page.reload")
             await page.until("/items/.test(document.getElementById('count')?.textContent)")
             counted = await page.value("document.getElementById('count').textContent")
