@@ -10,10 +10,11 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import msgspec
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command
 
 from simulator.calls import Endpoint, Line, Switchboard
 from simulator.engine import run as run_engine
@@ -71,32 +72,33 @@ def simulate(n: int, **asked: Any) -> tuple[float, int]:
 
 
 class _State(TypedDict):
-    k: int
+    turns: list[int]
+
+
+async def _user(state: _State) -> Command[Literal["assistant", "__end__"]]:
+    state["turns"].append(len(state["turns"]))
+    return Command(goto="assistant" if len(state["turns"]) <= SHARDS else "__end__")
+
+
+async def _assistant(state: _State) -> None: ...
+
+
+async def _judge(state: _State) -> Command[Literal["user"]]:
+    return Command(goto="user")
 
 
 def empty_graph(n: int) -> float:
     """Conversations a second of an empty graph of the same shape."""
     builder = StateGraph(_State)
-
-    async def step(state: _State) -> _State:
-        return state
-
-    async def count(state: _State) -> _State:
-        return {"k": state["k"] + 1}
-
-    builder.add_node("user", count)
-    builder.add_node("assistant", step)
-    builder.add_node("judge", step)
+    builder.add_node("user", _user)
+    builder.add_node("assistant", _assistant)
+    builder.add_node("judge", _judge)
     builder.add_edge(START, "user")
-    builder.add_conditional_edges(
-        "user", lambda state: "assistant" if state["k"] <= SHARDS else END, ["assistant", END]
-    )
     builder.add_edge("assistant", "judge")
-    builder.add_edge("judge", "user")
     graph = builder.compile()
 
     async def many() -> None:
-        await asyncio.gather(*(graph.ainvoke({"k": 0}, {"recursion_limit": 99}) for _ in range(n)))
+        await asyncio.gather(*(graph.ainvoke({"turns": []}, {"recursion_limit": 99}) for _ in range(n)))
 
     return n / _timed(many)
 

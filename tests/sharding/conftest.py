@@ -116,7 +116,13 @@ class Page:
             await self.send(f"{domain}.enable")
         await self.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
         await self.send("Page.navigate", url=file.as_uri())
-        await self.until("document.readyState === 'complete'")
+        await self.until(f"location.href === {json.dumps(file.as_uri())} && document.readyState === 'complete'")
+
+    async def reload(self) -> None:
+        """Returns when the page is there anew: the old one answers for a while after it was told to go."""
+        await self.value("window.old = true")
+        await self.send("Page.reload")
+        await self.until("!window.old && document.readyState === 'complete'")
 
     async def value(self, script: str) -> Any:
         return (await self.send("Runtime.evaluate", expression=script, returnByValue=True))["result"].get("value")

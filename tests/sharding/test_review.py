@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 
@@ -217,8 +218,8 @@ async def test_a_person_reviews_in_a_browser(folder, browser, tmp_path):
         # a reload keeps them; the browser stores them a moment after the click, so a reload may come too soon
         counted = ""
         for _ in range(100):
-            await page.value("new Promise(done => setTimeout(done, 100))")
-            await page.send("Page.reload")
+            await asyncio.sleep(0.1)
+            await page.reload()
             await page.until("/items/.test(document.getElementById('count')?.textContent)")
             counted = await page.value("document.getElementById('count').textContent")
             if counted == "4 items, 2 decided":
@@ -226,10 +227,10 @@ async def test_a_person_reviews_in_a_browser(folder, browser, tmp_path):
         assert counted == "4 items, 2 decided"
         await page.click("document.getElementById('save')")
         file = tmp_path / "decisions.json"
-        for _ in range(100):
+        for _ in range(200):
             if file.exists():
                 break
-            await page.value("new Promise(done => setTimeout(done, 50))")
+            await asyncio.sleep(0.05)
         assert not page.problems
     decisions = review.read_decisions(file)
     assert {one.id: (one.decision, one.comment) for one in decisions} == {
