@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import msgspec
 
 from simulator.judge import Judge
-from simulator.record import Judgement, Record, Turn
+from simulator.record import REGULAR_ENDS, Judgement, Record, Turn
 from simulator.user import User
 from tasks.nouns import Ask, Instance, Message, Options, Reply, Script, Shard
 from tasks.task import Task
@@ -99,7 +99,7 @@ class Setting:
     Attributes:
         digest: content hash of the instance. `interventions`: those of the mode first, then the user's own.
         names: model names by role, `sampling`: options by role; both are part of the identity.
-        parent: the setting this conversation continues, if it does (`Intervention.continues`).
+        parent: the setting this conversation continues (`Intervention.continues`) or is forked from (`Intervention.start`).
         arm: digest of all that conversations of one arm share; with instance and repeat it makes the key.
         prompts: digests of the templates in use.
     """
@@ -141,6 +141,11 @@ class Setting:
         """The number of turns after which the conversation is stopped."""
         return self.mode.policy.cap(self)
 
+    @property
+    def fork(self) -> int:
+        """The number of turns this conversation shares with the one it is forked from, which its interventions leave alone."""
+        return max((intervention.start for intervention in self.interventions), default=1) - 1
+
     def random(self, purpose: str) -> random.Random:
         """Randomness of a purpose: the same for this run of this instance in every arm, so that arms are compared on the
         same draws; never dependent on the order of work.
@@ -150,10 +155,11 @@ class Setting:
 
 @dataclass
 class State:
-    """What changes. Turns that were inherited from a parent come first and are not stored again.
+    """What changes.
 
     Attributes:
-        turns: finished turns. `draft`: the turn under way: what the user said and what entered the transcript since.
+        turns: finished turns. The first `taken` are the parent's; the first `inherited` are not stored again.
+        draft: the turn under way: what the user said and what entered the transcript since.
         steps: steps of the policy taken so far. `extra`: text of a user turn that an intervention put in.
         memory: a dict for each intervention, by name; the only place an intervention may keep anything.
         closing: the interventions' `at_end` has spoken, so nothing follows.
@@ -161,6 +167,7 @@ class State:
 
     system: str = ""
     turns: list[Turn] = field(default_factory=list)
+    taken: int = 0
     inherited: int = 0
     draft: Draft | None = None
     steps: int = 0
@@ -170,9 +177,14 @@ class State:
     ended: str = ""
 
     @classmethod
-    def continuing(cls, parent: Record) -> State:
-        """The state at the end of a finished conversation: only an intervention that speaks `at_end` can go on from there."""
-        return cls(system=parent.system, turns=list(parent.turns), inherited=len(parent.turns), ended=parent.ended)
+    def following(cls, setting: Setting, parent: Record | State) -> State:
+        """Where a conversation with a parent begins: at its end, where only `at_end` can go on, or after the shared turns."""
+        turns, ended = list(parent.turns), parent.ended
+        if not setting.fork:
+            return cls(system=parent.system, turns=turns, taken=len(turns), inherited=len(turns), ended=ended)
+        over = len(turns) <= setting.fork and ended in REGULAR_ENDS
+        shared = turns[: setting.fork]
+        return cls(parent.system, shared, taken=len(shared), steps=len(shared), ended=ended if over else "")
 
     @property
     def revealed(self) -> tuple[int, ...]:

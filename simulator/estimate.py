@@ -69,7 +69,7 @@ async def _arm(arm: Arm, part: Part, ids: frozenset[str], runs: int, means: Mean
     costs = [price_of(arm.names[role], means.access_of(role))(usage) for role, usage in used.items()]
     return Estimate(
         task=arm.task.name,
-        mode="+".join([arm.mode.label, *(i.name for i in arm.interventions if i not in arm.mode.interventions)]),
+        mode="+".join([arm.mode.label, *(i.label for i in arm.interventions if i not in arm.mode.interventions)]),
         assistant=arm.names["assistant"],
         conversations=len(ids) * runs,
         calls=round(scale * sum(sum(tally.calls.values()) for tally in played)),
@@ -85,8 +85,9 @@ async def _play(arm: Arm, instance: Instance) -> Tally:
     if arm.parent is not None:
         parent = _dry(arm.parent.setting(instance, "", 0, None))
         await converse(Scene(parent, Tally(parent)), state)
-        state = State(system=state.system, turns=state.turns, inherited=len(state.turns), ended=state.ended)
     setting = _dry(arm.setting(instance, "", 0, None))
+    if arm.parent is not None:
+        state = State.following(setting, state)
     tally = Tally(setting)
     await converse(Scene(setting, tally), state)
     _add_parties(arm, setting, state, tally)
@@ -99,10 +100,10 @@ def _dry(setting: Setting) -> Setting:
 
 def _add_parties(arm: Arm, setting: Setting, state: State, tally: Tally) -> None:
     """The calls of a model user and a model judge, which the dry conversation went without."""
-    own = state.turns[state.inherited :]
+    own = state.turns[state.taken :]
     shards = sum(tokens.count(shard.text) for shard in setting.shards)
     if arm.user.needs_model:
-        simulated = sum(turn.said_by == "verbatim" for turn in own[1:])
+        simulated = sum(turn.said_by == "verbatim" for turn in state.turns[max(1, state.taken) :])
         tally.add("user", simulated, _wording(arm.user.prompts) + shards + REPLY_TOKENS["assistant"])
     if arm.judge.needs_model and not setting.task.answers_every_turn:
         calls = arm.judge.calls

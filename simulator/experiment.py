@@ -125,7 +125,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Arm:
-    """All that the conversations of one arm share; `parent` is the arm these conversations continue."""
+    """All that the conversations of one arm share; `parent` is the arm these conversations continue or are forked from."""
 
     task: Task
     mode: Mode
@@ -150,7 +150,7 @@ class Arm:
             "task": self.task.name,
             "setup": self.task.identity(),
             "policy": self.mode.policy.name,
-            "interventions": [type(intervention).identity() for intervention in self.interventions],
+            "interventions": list(map(_identity, self.interventions)),
             "user": self.user.name,
             "judge": self.judge.name,
             "models": dict(self.names),
@@ -172,7 +172,7 @@ class Arm:
         """One conversation of this arm; `digest` is the instance's, computed once for all arms and repeats."""
         prepared = instance
         for intervention in self.interventions:
-            prepared = intervention.prepare(prepared)
+            prepared = intervention.prepare(prepared) if intervention.start == 1 else prepared
         return Setting(
             task=self.task,
             instance=prepared,
@@ -317,7 +317,7 @@ def _lineage(
     names: Mapping[str, str],
     sampling: Mapping[str, Options],
 ) -> Iterator[Arm]:
-    """An arm, behind the arm it continues if its last intervention only speaks at the end."""
+    """An arm, behind the arm it continues if an intervention only speaks at the end, or is forked from if one begins later."""
     arm = Arm(
         task=task,
         mode=mode,
@@ -329,12 +329,38 @@ def _lineage(
         seed=experiment.seed,
         classify_single_turn=experiment.classify_single_turn,
     )
-    if not any(intervention.continues for intervention in arm.interventions):
+    if any(intervention.start > 1 for intervention in arm.interventions):
+        parent = _unforked(arm, extra)
+    elif any(intervention.continues for intervention in arm.interventions):
+        parent = replace(arm, mode=_without_ending(mode), interventions=_not_continuing(arm.interventions))
+    else:
         yield arm
         return
-    parent = replace(arm, mode=_without_ending(mode), interventions=_not_continuing(arm.interventions))
     yield parent
     yield replace(arm, parent=parent)
+
+
+def _unforked(arm: Arm, extra: tuple[Intervention, ...]) -> Arm:
+    """The arm without the interventions that begin later. Raises `ExperimentError` where the two could share no turns."""
+    if len({intervention.start for intervention in extra}) > 1:
+        raise ExperimentError(
+            "interventions of one arm begin at the same turn",
+            got="+".join(intervention.label for intervention in extra),
+            fix="give them the same @K, or an arm each",
+        )
+    if arm.mode.policy.single or any(intervention.continues for intervention in arm.interventions):
+        raise ExperimentError(
+            "an intervention that begins at a later turn needs modes of several turns that do not continue another",
+            got=f"{extra[0].label} in mode {arm.mode.label}",
+            allowed="sharded, snowball, gradual:N",
+            fix="give --modes sharded",
+        )
+    return replace(arm, interventions=arm.mode.interventions)
+
+
+def _identity(intervention: Intervention) -> str:
+    begins = f" from turn {intervention.start}" if intervention.start > 1 else ""
+    return type(intervention).identity() + begins
 
 
 def _without_ending(mode: Mode) -> Mode:

@@ -54,7 +54,7 @@ class Channels(TypedDict):
 
 async def converse(scene: Scene, state: State) -> State:
     """Runs the conversation to its end. Raises `Failure`; `state` then holds what was said until then."""
-    if not state.system:
+    if not state.turns:
         begin(scene, state)
     limit = 3 * (scene.setting.cap + 2)
     await graph().ainvoke({"conversation": state}, {"recursion_limit": limit}, context=scene)

@@ -3,7 +3,8 @@ that a user's own class has.
 
 Write a subclass of `Intervention`, override what you need, and name it on the command line:
 `--intervention package.module:Name`. An intervention object is shared by all conversations, so it keeps nothing itself:
-`talk.memory` is a dict of its own for each conversation.
+`talk.memory` is a dict of its own for each conversation. `NAME@K` acts from turn K on: the turns before are those of the
+conversation without it, paid once.
 """
 
 from __future__ import annotations
@@ -33,12 +34,19 @@ class Intervention:
         name: what frames and tables call it. `prompts`: its templates as (package, name), part of the identity of a run.
         continues: it only speaks `at_end`, so its conversation is that without it, continued: the shared part is paid once.
         logprobs: ask the assistant for the log probabilities of its tokens.
+        start: the first turn it acts on. From the second on, what begins a conversation (`prepare`, `system`) is not asked.
     """
 
     name: ClassVar[str] = ""
     prompts: ClassVar[tuple[tuple[str, str], ...]] = ()
     continues: ClassVar[bool] = False
     logprobs: ClassVar[bool] = False
+    start: int = 1
+
+    @property
+    def label(self) -> str:
+        """What frames and tables call it: its name, and the turn it begins at where that is not the first."""
+        return self.name if self.start == 1 else f"{self.name}@{self.start}"
 
     def prepare(self, instance: Instance) -> Instance:
         """Another form of the instance: other shards, another order. Its id stays."""
@@ -115,12 +123,21 @@ INTERVENTIONS: dict[str, type[Intervention]] = {"recap": Recap, "snowball": Snow
 
 
 def get_interventions(spec: str) -> tuple[Intervention, ...]:
-    """The interventions of one arm: `none`, a name, `package.module:Name`, or several joined by `+`.
+    """The interventions of one arm: `none`, a name, `package.module:Name`, or several joined by `+`; each may have its `@K`.
 
     Raises `ExperimentError` when it cannot be imported or is no intervention.
     """
-    names = [name.strip() for name in spec.split("+") if name.strip() and name.strip() != "none"]
-    return tuple(_load(name)() for name in names)
+    return tuple(_made(name.strip()) for name in spec.split("+") if name.strip() and name.strip() != "none")
+
+
+def _made(spec: str) -> Intervention:
+    name, at, turn = spec.partition("@")
+    intervention = _load(name)()
+    if at:
+        if not turn.isdecimal() or int(turn) < 2:
+            raise ExperimentError("this is no turn to begin at", got=spec, allowed=f"{name}@2, {name}@3, …")
+        intervention.start = int(turn)
+    return intervention
 
 
 def _load(name: str) -> type[Intervention]:

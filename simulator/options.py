@@ -56,7 +56,9 @@ _SPECS = (
     "openai:NAME, local:smollm2, local:FILE.gguf, anthropic:NAME, python:package.module:object, synthetic:…, fake:…"
 )
 _MODES = "full, concat, shuffle_concat, sharded, recap, snowball, gradual:N, or a task's own."
-_ARMS = "package.module:Name; repeated: one arm each; a+b: both in one arm; none: the plain arm."
+_ARMS = (
+    "package.module:Name; repeated: one arm each; a+b: both in one arm; NAME@K: from turn K on; none: the plain arm."
+)
 _TOML = click.Path(path_type=Path, dir_okay=False)
 
 EXPERIMENT: tuple[Option, ...] = (

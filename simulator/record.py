@@ -111,6 +111,8 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     Attributes:
         key: identity, a content hash of all that was asked for. `parent`: key of the conversation this one continues; its
             `turns` then hold only the suffix, and `inherited` says how many turns of the parent come first.
+        forked: key of the conversation this one is forked from: the first `shared` of its `turns` are those of that one, whose
+            record holds their calls.
         mode: the label; `policy` and `interventions` what it stands for.
         assistant, user, judge: model names; `sampling` their settings by role.
         ended: `solved`, `exhausted`, `turn_cap`, or the party whose failure ended it; `cause`, `detail` say more then.
@@ -129,6 +131,8 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     assistant: str
     parent: str | None = None
     inherited: int = 0
+    forked: str | None = None
+    shared: int = 0
     interventions: tuple[str, ...] = ()
     user: str = "verbatim"
     judge: str = "rules"

@@ -25,6 +25,8 @@ def page(record: Record) -> str:
     rows = [_row("", "system", record.system)] if record.system else []
     if record.parent:
         rows.append(_row("", "", f"goes on after the {record.inherited} turns of conversation {record.parent[:12]}"))
+    if record.forked:
+        rows.append(_row("", "", f"the first {record.shared} turns are those of conversation {record.forked[:12]}"))
     for number, turn in enumerate(record.turns, record.inherited + 1):
         rows += _turn(number, turn)
     return (

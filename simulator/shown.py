@@ -136,7 +136,7 @@ def _page(record: Record, inherited: tuple[Turn, ...]) -> Iterator[RenderableTyp
     yield Panel(_head(record), title=f"{record.task} · {record.mode}", title_align="left")
     yield Text(f"system: {record.system}", style="dim")
     for number, turn in enumerate((*inherited, *record.turns), 1):
-        yield from _turn(number, turn, inherited=number <= len(inherited))
+        yield from _turn(number, turn, inherited=number <= len(inherited) + record.shared)
     yield Text(f"\nended: {record.ended} {record.cause}  score: {record.score}", style="bold")
     if record.detail:
         yield Text(record.detail, style="red")
@@ -154,7 +154,7 @@ def _head(record: Record) -> Text:
 
 def _turn(number: int, turn: Turn, *, inherited: bool) -> Iterator[RenderableType]:
     reveals = f" reveals {', '.join(map(str, turn.reveals))}" if turn.reveals else ""
-    note = " (from the conversation it continues)" if inherited else ""
+    note = " (of the conversation this one comes from)" if inherited else ""
     yield Text(f"\n── turn {number}: {turn.said_by}{reveals}{note}", style="bold")
     for message in turn.messages:
         style = {"user": "cyan", "assistant": "green"}.get(message.role, "magenta")

@@ -68,9 +68,9 @@ class Stage:
         Raises `Halt` when the run is being stopped: what was paid so far is with the sink.
         """
         line = self.board.line(setting, paid)
-        state = State.continuing(parent) if parent else State()
+        state = State.following(setting, parent) if parent else State()
         started, clock = time.time(), time.perf_counter()
-        failure = await self._attempt(Scene(setting, line), state)
+        failure = _shared_failure(setting, parent) or await self._attempt(Scene(setting, line), state)
         record = finished(setting, state, line, failure, started, time.perf_counter() - clock)
         # Replies that could not be used would be unusable again: they are asked for anew.
         spoilt = failure is not None and failure.party in ("user", "judge", "scorer")
@@ -164,13 +164,15 @@ def finished(
     ended = failure.party if failure else state.ended
     return Record(
         key=setting.key,
-        parent=setting.parent.key if setting.parent else None,
+        parent=setting.parent.key if setting.parent and not setting.fork else None,
         inherited=state.inherited,
+        forked=setting.parent.key if setting.parent and setting.fork else None,
+        shared=state.taken - state.inherited,
         task=setting.task.name,
         instance=setting.instance,
         mode=setting.mode.label,
         policy=setting.mode.policy.name,
-        interventions=tuple(intervention.name for intervention in setting.interventions),
+        interventions=tuple(intervention.label for intervention in setting.interventions),
         repeat=setting.repeat,
         assistant=setting.names["assistant"],
         user=with_model(setting.user.name, setting.names.get("user")),
@@ -195,6 +197,13 @@ def finished(
         },
         **scores(turns, ended),
     )
+
+
+def _shared_failure(setting: Setting, parent: Record | None) -> Failure | None:
+    """What ended the parent within the turns that both share."""
+    if parent is None or not parent.failed or len(parent.turns) >= setting.fork:
+        return None
+    return Failure(parent.ended, parent.cause, parent.detail)
 
 
 def _not_sent(line: Line) -> dict[str, list[str]]:
