@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from analysis import intervals
+from analysis import arms, intervals
 from analysis.errors import AnalysisError, NothingShared
 from analysis.measures import Floats, common_runs, group_codes, grouping, per_instance, scored
 
@@ -74,7 +74,8 @@ def paired(
         column: what tells the arms apart (`mode`, `assistant`, `interventions`, `temperature`, …).
         measure: `mean`, `aptitude`, `p10` or `unreliability` of an instance.
         by: what has to be equal in both arms; one row for each combination. By default task, assistant, mode and whatever else
-            differs within them, without `column` (and without what a mode brings along, where modes are compared).
+            differs within them, without `column`. Where modes are compared, what a mode brings along need not be equal, and
+            `interventions` are those that were added to it.
 
     Returns one row a combination: the arms' means over shared instances, their `difference` with 95 % limits (bootstrap over
     instances), `p` (sign-flip permutation test over instances, two-sided), `p_holm` over the rows, `instances` paired and
@@ -82,11 +83,11 @@ def paired(
 
     Raises `AnalysisError` when an arm is not there at all, or no instance is in both.
     """
-    by = _matched(frame, column) if by is None else [name for name in by if name != column]
-    arms = two_arms(frame, column, a, b)
+    frame, by = _comparable(frame, column, by)
+    both = two_arms(frame, column, a, b)
     if measure in _NONLINEAR:
-        arms = _same_runs(arms, [*by, "instance"], column)
-    values = per_instance(arms, [*by, column])
+        both = _same_runs(both, [*by, "instance"], column)
+    values = per_instance(both, [*by, column])
     wide = values.pivot(index=[*by, "instance"], columns=column, values=measure)[[a, b]]
     rows = []
     for labels, group in wide.groupby(level=list(by), sort=False, dropna=False) if by else [((), wide)]:
@@ -110,11 +111,11 @@ def mcnemar_runs(
     pairs share an instance and are not independent.
     Raises `AnalysisError` as `paired` does.
     """
-    by = _matched(frame, column) if by is None else [name for name in by if name != column]
-    arms = two_arms(frame, column, a, b).assign(
+    frame, by = _comparable(frame, column, by)
+    both = two_arms(frame, column, a, b).assign(
         correct=lambda t: t["correct"].astype("boolean").fillna(False).astype("float64")
     )
-    wide = arms.pivot_table(index=[*by, "instance", "repeat"], columns=column, values="correct", observed=True)[
+    wide = both.pivot_table(index=[*by, "instance", "repeat"], columns=column, values="correct", observed=True)[
         [a, b]
     ].dropna()
     if wide.empty:
@@ -210,22 +211,26 @@ def two_arms(frame: pd.DataFrame, column: str, a: str | float, b: str | float) -
 
 # -- parts -----------------------------------------------------------------------------------------------------------------
 
-#: What a mode brings along: it differs between modes and is no reason not to compare them.
-_OF_MODE = ("interventions", "user", "user_temperature", "judge")
+#: What a mode brings along, beside interventions: it differs between modes and is no reason not to compare them.
+OF_MODE = ("user", "user_temperature", "judge")
 
 
-def _matched(frame: pd.DataFrame, column: str) -> list[str]:
-    brought = _OF_MODE if column == "mode" else ()
-    return [name for name in grouping(frame) if name != column and name not in brought]
+def _comparable(frame: pd.DataFrame, column: str, by: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
+    """The conversations and what has to be equal in both arms; of interventions, modes are to share those added to them."""
+    if column == "mode" and "interventions" in frame:
+        frame = frame.assign(interventions=arms.added(frame))
+    brought = OF_MODE if column == "mode" else ()
+    chosen = [name for name in grouping(frame) if name not in brought] if by is None else by
+    return frame, [name for name in chosen if name != column]
 
 
-def _same_runs(arms: pd.DataFrame, instance: list[str], column: str) -> pd.DataFrame:
+def _same_runs(both: pd.DataFrame, instance: list[str], column: str) -> pd.DataFrame:
     """Both arms cut to the smaller number of runs of each instance, first repeats first."""
-    codes, both = group_codes(arms, [*instance, column]), group_codes(arms, instance)
+    codes, shared = group_codes(both, [*instance, column]), group_codes(both, instance)
     runs = np.bincount(codes)
-    fewest = pd.Series(runs[codes]).groupby(both).transform("min").to_numpy()
-    rank = arms["repeat"].groupby(codes).rank(method="first").to_numpy()
-    return arms[rank <= fewest]
+    fewest = pd.Series(runs[codes]).groupby(shared).transform("min").to_numpy()
+    rank = both["repeat"].groupby(codes).rank(method="first").to_numpy()
+    return both[rank <= fewest]
 
 
 def _difference(values: Floats, rng: np.random.Generator, resamples: int) -> dict[str, float | int | str]:

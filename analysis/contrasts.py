@@ -1,4 +1,8 @@
-"""Which mode is compared with which, and all of these comparisons of a run at once, corrected together."""
+"""Which arm is compared with which, and all of these comparisons of a run at once, corrected together.
+
+An arm is a mode, and the interventions that were added to it. Modes are compared under the same interventions, and every
+intervention with the plain arm of its mode, so nothing is averaged over interventions.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from contextlib import suppress
 import numpy as np
 import pandas as pd
 
-from analysis import comparisons, intervals, measures
+from analysis import arms, comparisons, intervals, measures
 from analysis.errors import AnalysisError, NothingShared
 from tasks.registry import TASKS
 from tasks.task import Task
@@ -38,30 +42,31 @@ def differences(
     against: str | None = None,
     resamples: int = intervals.RESAMPLES,
 ) -> pd.DataFrame:
-    """Every mode minus the one it is compared with (`planned`): `comparisons.paired`, p-values corrected over all rows.
+    """Every mode minus the one it is compared with (`planned`), and every intervention minus the plain arm of its mode:
+    `comparisons.paired`, p-values corrected over all rows. `a` and `b` name the arms.
 
     Raises `AnalysisError` when no scored conversation is in the mode `against`.
     """
     _check(frame, against)
     parts = []
-    for told, mode, other in _pairs(frame, against):
+    for told, a, b, by in _pairs(frame, against):
         with suppress(NothingShared):
-            parts.append(comparisons.paired(told, "mode", mode, other, rng, resamples=resamples))
+            parts.append(comparisons.paired(told, "arm", a, b, rng, by=by, resamples=resamples))
     return _corrected(parts, "p", "p_holm")
 
 
 def mcnemar(frame: pd.DataFrame, *, against: str | None = None) -> pd.DataFrame:
-    """McNemar's tests of the same pairs of modes, in tasks whose scores are right or wrong: `comparisons.mcnemar_runs`.
+    """McNemar's tests of the same pairs of arms, in tasks whose scores are right or wrong: `comparisons.mcnemar_runs`.
 
-    `a` and `b` name the modes; `p_holm` is `p_clustered`, whose unit is the instance, corrected over all rows.
+    `a` and `b` name the arms; `p_holm` is `p_clustered`, whose unit is the instance, corrected over all rows.
     Raises `AnalysisError` as `differences` does.
     """
     _check(frame, against)
     parts = []
-    for told, mode, other in _pairs(frame, against):
+    for told, a, b, by in _pairs(frame, against):
         if TASKS.get(told["task"].iloc[0], Task).binary:
             with suppress(NothingShared):
-                parts.append(comparisons.mcnemar_runs(told, "mode", mode, other).assign(a=mode, b=other))
+                parts.append(comparisons.mcnemar_runs(told, "arm", a, b, by=by).assign(a=a, b=b))
     return _corrected(parts, "p_clustered", "p_holm")
 
 
@@ -74,11 +79,21 @@ def _check(frame: pd.DataFrame, against: str | None) -> None:
         raise AnalysisError("there is no such mode to compare with", got=against, allowed=", ".join(modes))
 
 
-def _pairs(frame: pd.DataFrame, against: str | None) -> Iterator[tuple[pd.DataFrame, str, str]]:
-    """The conversations of a task, and two modes to compare."""
-    for task, told in measures.scored(frame).groupby("task", sort=False, observed=True):
-        for mode, other in planned(str(task), list(dict.fromkeys(told["mode"])), against).items():
-            yield told, mode, other
+def _pairs(frame: pd.DataFrame, against: str | None) -> Iterator[tuple[pd.DataFrame, str, str, list[str]]]:
+    """The conversations of a task, two arms to compare, and what has to be equal in both."""
+    frame = measures.scored(frame)
+    frame = frame.assign(added=arms.added(frame), arm=arms.names(frame))
+    for task, told in frame.groupby("task", sort=False, observed=True):
+        there = {(mode, added): arm for mode, added, arm in zip(told["mode"], told["added"], told["arm"], strict=True)}
+        others = planned(str(task), list(dict.fromkeys(told["mode"])), against)
+        equal = [name for name in measures.grouping(told) if name not in ("mode", "interventions")]
+        of_modes = [name for name in equal if name not in comparisons.OF_MODE]
+        for (mode, added), arm in there.items():
+            if other := there.get((others.get(mode, ""), added)):
+                yield told, arm, other, of_modes
+        for (mode, added), arm in there.items():
+            if added and (plain := there.get((mode, ""))):
+                yield told, arm, plain, equal
 
 
 def _corrected(parts: list[pd.DataFrame], p: str, into: str) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from analysis import arms
 from analysis.measures import ALSO, FEW_INSTANCES, FEW_RUNS, GROUP
 from analysis.notes import SYNTHETIC
 from analysis.report import Report
@@ -196,8 +197,8 @@ _DIFFERENCES = (
 )
 _MCNEMAR = (
     Shown("minus", lambda row: _label(row["b"])),
-    Shown("only mode right", lambda row: str(row["a_only"])),
-    Shown("only other right", lambda row: str(row["b_only"])),
+    Shown("only this arm right", lambda row: str(row["a_only"])),
+    Shown("only the other right", lambda row: str(row["b_only"])),
     Shown("pairs", lambda row: str(row["pairs"])),
     Shown("instances", lambda row: str(row["instances"])),
     Shown("p exact", lambda row: _p(row["p_exact"])),
@@ -230,22 +231,17 @@ def _grid(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], la
 
 
 def _by_mode(report: Report, frame: pd.DataFrame, names: list[str], cell: Callable[[dict[str, Any]], str]) -> Cells:
-    """One row a task, assistant and what `names` name, one column a mode; what else differs is part of the mode's name."""
-    modes = ["mode", *(name for name in report.by if name not in GROUP)]
+    """One row a task, assistant and what `names` name, one column an arm."""
     labels = [name for name in ("task", "assistant") if report.table[name].nunique() > 1] + names
-    columns = dict.fromkeys(_joined(row, modes) for row in _records(report.table))
+    columns = dict.fromkeys(arms.names(report.table, report.by))
     cells: dict[tuple[str, ...], dict[str, str]] = {}
-    for row in _records(frame):
+    for arm, row in zip(arms.names(frame, report.by), _records(frame), strict=True):
         place = tuple(_label(row[name]) for name in ("task", "assistant", *names))
-        cells.setdefault(place, {})[_joined(row, modes)] = cell(row)
+        cells.setdefault(place, {})[arm] = cell(row)
     shown = [column for column in columns if any(column in found for found in cells.values())]
     at = [("task", "assistant", *names).index(name) for name in labels]
     rows = [[*(place[k] for k in at), *(found.get(column, "–") for column in shown)] for place, found in cells.items()]
     return [*labels, *shown], rows, len(labels)
-
-
-def _joined(row: dict[str, Any], names: Sequence[str]) -> str:
-    return " ".join(str(row[name]) for name in names if row[name] not in (None, ""))
 
 
 def _percent(share: Any) -> str:
@@ -260,7 +256,7 @@ def _readable(frame: pd.DataFrame, columns: Sequence[Shown]) -> Cells:
     headings = [*map(str, labels), *(column.heading for column in columns)]
     kept = [at for at in range(len(headings)) if at < len(labels) or any(row[at] for row in cells)]
     return (
-        [{"a": "mode"}.get(headings[at], headings[at]) for at in kept],
+        [{"a": "arm"}.get(headings[at], headings[at]) for at in kept],
         [[row[at] for at in kept] for row in cells],
         len(labels),
     )

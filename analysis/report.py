@@ -29,8 +29,8 @@ class Report:
         table: one row a group: `measures.summary` with the limits of `intervals.group_intervals`, and the split of variance
             (`sd_instances`, `sd_runs`, `icc`, `split_note`, see `variance`); scores 0 to 1.
         overall: means over tasks, where there are several; else empty.
-        differences: every mode minus the one it is compared with, on the same instances (`contrasts.differences`).
-        mcnemar: McNemar's tests of the same pairs of modes, for tasks whose scores are right or wrong (`contrasts.mcnemar`).
+        differences: every arm minus the one it is compared with, on the same instances (`contrasts.differences`).
+        mcnemar: McNemar's tests of the same pairs of arms, for tasks whose scores are right or wrong (`contrasts.mcnemar`).
         mistakes, parts, strata: see `breakdowns`.
         corrected: P̄ corrected by labels (`prediction.corrected`), where there are some; else empty.
         unscored: why conversations have no score, or failed by the assistant: `party`, `cause`, `mode`, `conversations`.

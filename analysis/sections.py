@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis import comparisons, failure_modes, figures, frames, measures, texts, user_faults
+from analysis import arms, comparisons, failure_modes, figures, frames, measures, texts, user_faults
 from analysis.errors import AnalysisError
 from analysis.report import Report, ordered
 
@@ -55,7 +55,7 @@ def sections(source: frames.Source, report: Report, *, seed: int = 0) -> Iterato
     yield from _of_measures(report)
     with frames.opened(source) as store:
         conversations = ordered(frames.conversations(store), store)
-        turns = _alike(frames.turns(store, inherited=True), conversations)
+        turns = _by_arm(frames.turns(store, inherited=True), conversations)
         cited = texts.citations(store)
     yield from _gradual(conversations)
     yield _noise(conversations, seed)
@@ -67,10 +67,8 @@ def sections(source: frames.Source, report: Report, *, seed: int = 0) -> Iterato
 
 def labelled(report: Report) -> pd.DataFrame:
     """The report's rows that have measures; what differs within a task, mode and assistant becomes part of the mode's name."""
-    extra = [name for name in report.by if name not in ("task", "mode", "assistant")]
     table = report.table[report.table["mean"].notna()]
-    names = [" ".join(map(str, row)) for row in table[["mode", *extra]].itertuples(index=False)]
-    return table.assign(mode=names, cost_each=table["cost_alone"] / table["conversations"])
+    return table.assign(mode=arms.names(table, report.by), cost_each=table["cost_alone"] / table["conversations"])
 
 
 def _of_measures(report: Report) -> Iterator[Section]:
@@ -95,8 +93,14 @@ def _gradual(conversations: pd.DataFrame) -> Iterator[Section]:
         yield Section("Gradual sharding", meaning_of(measures.pieces), curve, figures.gradual(curve))
 
 
-def _alike(turns: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
-    """The turns with the categories in the order of the conversations, so that tables of turns have that order too."""
+def _by_arm(turns: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
+    """The turns with their arm as the mode, since a rate over two interventions or temperatures is a rate of nothing; the
+    categories are in the order of the conversations, so that tables of turns have that order too.
+    """
+    by = measures.grouping(conversations)
+    if len(by) > len(measures.GROUP):
+        conversations = conversations.assign(mode=arms.names(conversations, by))
+        turns = turns.assign(mode=turns["key"].map(conversations.set_index("key")["mode"]).astype("category"))
     order = {name: list(dict.fromkeys(conversations[name])) for name in ("task", "mode", "assistant")}
     return turns.assign(
         **{name: turns[name].cat.set_categories(values, ordered=True) for name, values in order.items()}
