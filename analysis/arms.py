@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 import pandas as pd
 
 from analysis.measures import GROUP
-from simulator.modes import MODES
 
 
 def added(frame: pd.DataFrame) -> pd.Series:
@@ -26,8 +25,9 @@ def names(frame: pd.DataFrame, by: Iterable[str] = ("interventions",)) -> pd.Ser
 
 
 def _beyond(mode: str, interventions: str) -> str:
-    own = "+".join(intervention.label for intervention in MODES[mode].interventions) if mode in MODES else ""
-    return interventions.removeprefix(own).removeprefix("+")
+    """RECAP and SNOWBALL are modes that have the name of the one intervention they stand for, which comes first."""
+    first, _, others = interventions.partition("+")
+    return others if first == mode else interventions
 
 
 def _part(frame: pd.DataFrame, name: str) -> Iterator[object]:

@@ -24,9 +24,10 @@ from sharding.pipeline import Desk, Draft, shard
 from sharding.rules import RulesAuthor
 from sharding.verification import Verification, verify
 from simulator.calls import OWN_FAULT, Line
+from simulator.conversation import Arm
 from simulator.engine import admit, budget, interruptible
 from simulator.errors import Failure, Halt
-from simulator.experiment import Arm, Experiment, arms_of, asked_for
+from simulator.experiment import Experiment, arms_of, asked_for
 from simulator.means import Means
 from simulator.worker import Stage, stage, versions
 from simulator.writer import Writer

@@ -92,8 +92,8 @@ class Switchboard:
 
     def line(self, setting: Setting, paid: Mapping[str, Journalled]) -> Line:
         """The line of one conversation; `paid`: the replies an interrupted run left behind."""
-        endpoints = {role: self.endpoints[role, name].bound(setting) for role, name in setting.names.items()}
-        return Line(self, setting.key, endpoints, setting.sampling, paid)
+        endpoints = {role: self.endpoints[role, name].bound(setting) for role, name in setting.arm.names.items()}
+        return Line(self, setting.key, endpoints, setting.arm.sampling, paid)
 
     def halt(self, why: str) -> None:
         """No further call starts; those under way are waited for."""

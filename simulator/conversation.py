@@ -1,4 +1,4 @@
-"""What a conversation is made of while it runs: the frozen `Setting`, the changing `State`, the steps of a script.
+"""What a conversation is made of while it runs: the frozen `Arm` and `Setting`, the changing `State`, the steps of a script.
 
 The other half, what remains of it, is `record`.
 """
@@ -18,6 +18,7 @@ from simulator.judge import Judge
 from simulator.record import REGULAR_ENDS, Judgement, Record, Turn
 from simulator.user import User
 from tasks.nouns import Ask, Instance, Message, Options, Reply, Script, Shard
+from tasks.prompts import prompt
 from tasks.task import Task
 
 if TYPE_CHECKING:
@@ -93,64 +94,119 @@ class Mode:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """All that was asked for, of one conversation. Frozen: the graph gets it as its context.
-
-    Attributes:
-        digest: content hash of the instance. `interventions`: those of the mode first, then the user's own.
-        names: model names by role, `sampling`: options by role; both are part of the identity.
-        parent: the setting this conversation continues (`Intervention.continues`) or is forked from (`Intervention.start`).
-        arm: digest of all that conversations of one arm share; with instance and repeat it makes the key.
-        prompts: digests of the templates in use.
-    """
+class Arm:
+    """All that the conversations of one arm share; `parent` is the arm these conversations continue or are forked from."""
 
     task: Task
-    instance: Instance
-    digest: str
     mode: Mode
     interventions: tuple[Intervention, ...]
     user: User
     judge: Judge
     names: Mapping[str, str]
     sampling: Mapping[str, Options]
-    repeat: int
     seed: int
-    arm: str
-    prompts: Mapping[str, str]
+    classify_single_turn: bool
+    parent: Arm | None = None
+
+    @cached_property
+    def digest(self) -> str:
+        """Content hash of all that was asked for here: a part of each conversation's identity."""
+        return hashlib.sha256(msgspec.json.encode(self.identity(), order="deterministic")).hexdigest()
+
+    def identity(self) -> dict[str, Any]:
+        """What enters the identity, readable."""
+        return {
+            "protocol": PROTOCOL,
+            "task": self.task.name,
+            "setup": self.task.identity(),
+            "policy": self.mode.policy.name,
+            "interventions": list(map(_identity, self.interventions)),
+            "user": self.user.name,
+            "judge": self.judge.name,
+            "models": dict(self.names),
+            "sampling": {role: msgspec.to_builtins(options) for role, options in self.sampling.items()},
+            "prompts": self.prompts,
+            "seed": self.seed,
+            "classify_single_turn": self.classify_single_turn,
+        }
+
+    @cached_property
+    def prompts(self) -> dict[str, str]:
+        """Digest of every template that shapes these conversations, by name."""
+        used = [("tasks", name) for name in self.task.prompts]
+        used += [("simulator", name) for name in (*self.user.prompts, *self.judge.prompts)]
+        used += [where for intervention in self.interventions for where in intervention.prompts]
+        return {f"{package}/{name}": prompt(package, name).digest for package, name in used}
+
+    @property
+    def fork(self) -> int:
+        """The number of turns these conversations share with those they are forked from, which interventions leave alone."""
+        return max((intervention.start for intervention in self.interventions), default=1) - 1
+
+    def setting(self, instance: Instance, digest: str, repeat: int, parent: Setting | None) -> Setting:
+        """One conversation of this arm; `digest` is the instance's, computed once for all arms and repeats."""
+        prepared = instance
+        for intervention in self.interventions:
+            prepared = intervention.prepare(prepared) if intervention.start == 1 else prepared
+        return Setting(self, prepared, digest if prepared is instance else prepared.digest(), repeat, parent)
+
+
+def _identity(intervention: Intervention) -> str:
+    begins = f" from turn {intervention.start}" if intervention.start > 1 else ""
+    return type(intervention).identity() + begins
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that was asked for, of one conversation: an instance in an arm. Frozen: the graph gets it as its context.
+
+    Attributes:
+        digest: content hash of the instance.
+        parent: the setting this conversation continues (`Intervention.continues`) or is forked from (`Intervention.start`).
+    """
+
+    arm: Arm
+    instance: Instance
+    digest: str
+    repeat: int
     parent: Setting | None = None
-    classify_single_turn: bool = False
+
+    @property
+    def task(self) -> Task:
+        """The task of the arm."""
+        return self.arm.task
+
+    @property
+    def policy(self) -> Policy:
+        """The user policy of the arm."""
+        return self.arm.mode.policy
 
     @cached_property
     def key(self) -> str:
         """Identity: the same question asked again has the same key, in any process and any order of work."""
-        text = f"{self.arm}/{self.digest}/{self.repeat}"
+        text = f"{self.arm.digest}/{self.digest}/{self.repeat}"
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
     @cached_property
     def shards(self) -> tuple[Shard, ...]:
         """What can be revealed, in the policy's order. A conversation and its continuation agree on it."""
-        return self.mode.policy.shards(self.instance, self.random("shards"))
+        return self.policy.shards(self.instance, self.random("shards"))
 
     @cached_property
     def script(self) -> Script:
         """The presentation named by the policy, written out once; asked for only where the policy is one."""
-        return self.task.script(self.instance, self.mode.policy.name)
+        return self.task.script(self.instance, self.policy.name)
 
     @property
     def cap(self) -> int:
         """The number of turns after which the conversation is stopped."""
-        return self.mode.policy.cap(self)
-
-    @property
-    def fork(self) -> int:
-        """The number of turns this conversation shares with the one it is forked from, which its interventions leave alone."""
-        return max((intervention.start for intervention in self.interventions), default=1) - 1
+        return self.policy.cap(self)
 
     def random(self, purpose: str) -> random.Random:
         """Randomness of a purpose: the same for this run of this instance in every arm, so that arms are compared on the
         same draws; never dependent on the order of work.
         """
-        return random.Random(f"{self.seed}/{self.instance.id}/{self.repeat}/{purpose}")
+        return random.Random(f"{self.arm.seed}/{self.instance.id}/{self.repeat}/{purpose}")
 
 
 @dataclass
@@ -180,10 +236,10 @@ class State:
     def following(cls, setting: Setting, parent: Record | State) -> State:
         """Where a conversation with a parent begins: at its end, where only `at_end` can go on, or after the shared turns."""
         turns, ended = list(parent.turns), parent.ended
-        if not setting.fork:
+        if not setting.arm.fork:
             return cls(system=parent.system, turns=turns, taken=len(turns), inherited=len(turns), ended=ended)
-        over = len(turns) <= setting.fork and ended in REGULAR_ENDS
-        shared = turns[: setting.fork]
+        over = len(turns) <= setting.arm.fork and ended in REGULAR_ENDS
+        shared = turns[: setting.arm.fork]
         return cls(parent.system, shared, taken=len(shared), steps=len(shared), ended=ended if over else "")
 
     @property

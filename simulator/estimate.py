@@ -13,9 +13,9 @@ from typing import ClassVar
 
 import msgspec
 
-from simulator.conversation import Setting, State
+from simulator.conversation import Arm, Setting, State
 from simulator.engine import price_of
-from simulator.experiment import Arm, Part, Plan
+from simulator.experiment import Part, Plan
 from simulator.graph import Scene, converse
 from simulator.means import Means
 from simulator.models import tokens
@@ -95,7 +95,7 @@ async def _play(arm: Arm, instance: Instance) -> Tally:
 
 
 def _dry(setting: Setting) -> Setting:
-    return replace(setting, user=VerbatimUser(), judge=Undecided())
+    return replace(setting, arm=replace(setting.arm, user=VerbatimUser(), judge=Undecided()))
 
 
 def _add_parties(arm: Arm, setting: Setting, state: State, tally: Tally) -> None:
@@ -133,7 +133,7 @@ class Tally:
         self.endpoints: Mapping[str, object] = {}
         self.usage: dict[str, Usage] = {}
         self.calls: Counter[str] = Counter()
-        self._model = setting.names["assistant"]
+        self._model = setting.arm.names["assistant"]
 
     def bound(self, role: str, site: str) -> Ask:
         async def ask(messages: Sequence[Message], options: Options = Options()) -> Reply:  # noqa: B008

@@ -8,26 +8,23 @@ concurrency, budgets and time limits are not part of it: they do not change what
 from __future__ import annotations
 
 import fnmatch
-import hashlib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from simulator.conversation import PROTOCOL, Mode, Setting
+from simulator.conversation import PROTOCOL, Arm, Mode, Setting
 from simulator.errors import ExperimentError
 from simulator.interventions import Intervention, get_interventions
-from simulator.judge import JUDGES, Judge
+from simulator.judge import JUDGES
 from simulator.modes import get_mode, suited
-from simulator.user import USERS, User
+from simulator.user import USERS
 from tasks.errors import UnknownName
 from tasks.fetch import DATASETS, published
 from tasks.nouns import Instance, Options
-from tasks.prompts import prompt
 from tasks.registry import TASKS, get_task
 from tasks.task import Setup, Task
 
@@ -121,75 +118,6 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ExperimentError("the experiment file is not TOML", got=f"{path}: {error}") from error
     lists = ("tasks", "modes", "assistant", "temperature", "interventions", "user_temperature")
     return {name: [value] if name in lists and not isinstance(value, list) else value for name, value in values.items()}
-
-
-@dataclass(frozen=True)
-class Arm:
-    """All that the conversations of one arm share; `parent` is the arm these conversations continue or are forked from."""
-
-    task: Task
-    mode: Mode
-    interventions: tuple[Intervention, ...]
-    user: User
-    judge: Judge
-    names: Mapping[str, str]
-    sampling: Mapping[str, Options]
-    seed: int
-    classify_single_turn: bool
-    parent: Arm | None = None
-
-    @cached_property
-    def digest(self) -> str:
-        """Content hash of all that was asked for here: a part of each conversation's identity."""
-        return hashlib.sha256(msgspec.json.encode(self.identity(), order="deterministic")).hexdigest()
-
-    def identity(self) -> dict[str, Any]:
-        """What enters the identity, readable."""
-        return {
-            "protocol": PROTOCOL,
-            "task": self.task.name,
-            "setup": self.task.identity(),
-            "policy": self.mode.policy.name,
-            "interventions": list(map(_identity, self.interventions)),
-            "user": self.user.name,
-            "judge": self.judge.name,
-            "models": dict(self.names),
-            "sampling": {role: msgspec.to_builtins(options) for role, options in self.sampling.items()},
-            "prompts": self.prompts,
-            "seed": self.seed,
-            "classify_single_turn": self.classify_single_turn,
-        }
-
-    @cached_property
-    def prompts(self) -> dict[str, str]:
-        """Digest of every template that shapes these conversations, by name."""
-        used = [("tasks", name) for name in self.task.prompts]
-        used += [("simulator", name) for name in (*self.user.prompts, *self.judge.prompts)]
-        used += [where for intervention in self.interventions for where in intervention.prompts]
-        return {f"{package}/{name}": prompt(package, name).digest for package, name in used}
-
-    def setting(self, instance: Instance, digest: str, repeat: int, parent: Setting | None) -> Setting:
-        """One conversation of this arm; `digest` is the instance's, computed once for all arms and repeats."""
-        prepared = instance
-        for intervention in self.interventions:
-            prepared = intervention.prepare(prepared) if intervention.start == 1 else prepared
-        return Setting(
-            task=self.task,
-            instance=prepared,
-            digest=digest if prepared is instance else prepared.digest(),
-            mode=self.mode,
-            interventions=self.interventions,
-            user=self.user,
-            judge=self.judge,
-            names=self.names,
-            sampling=self.sampling,
-            repeat=repeat,
-            seed=self.seed,
-            arm=self.digest,
-            prompts=self.prompts,
-            parent=parent,
-            classify_single_turn=self.classify_single_turn,
-        )
 
 
 @dataclass(frozen=True)
@@ -356,11 +284,6 @@ def _unforked(arm: Arm, extra: tuple[Intervention, ...]) -> Arm:
             fix="give --modes sharded",
         )
     return replace(arm, interventions=arm.mode.interventions)
-
-
-def _identity(intervention: Intervention) -> str:
-    begins = f" from turn {intervention.start}" if intervention.start > 1 else ""
-    return type(intervention).identity() + begins
 
 
 def _without_ending(mode: Mode) -> Mode:

@@ -63,8 +63,8 @@ async def converse(scene: Scene, state: State) -> State:
 
 def begin(scene: Scene, state: State) -> None:
     """Sets the system text, which is the same in every mode unless an intervention changes it."""
-    text = scene.setting.mode.policy.system(scene.setting)
-    for intervention in scene.setting.interventions:
+    text = scene.setting.policy.system(scene.setting)
+    for intervention in scene.setting.arm.interventions:
         text = intervention.system(text, scene.talk(state, intervention))
     state.system = text
 
@@ -116,7 +116,7 @@ async def _next(scene: Scene, state: State) -> Draft | None:
 def _step(setting: Setting, state: State) -> tuple[list[Message], Step | None]:
     """The policy's next step that needs an answer, and the messages given on the way to it."""
     given: list[Message] = []
-    while (step := setting.mode.policy.next(setting, state)) is not None:
+    while (step := setting.policy.next(setting, state)) is not None:
         state.steps += 1
         if not isinstance(step, Given):
             return given, step
@@ -134,7 +134,7 @@ async def _simulated(scene: Scene, state: State) -> Draft:
         revealed=tuple(said[id] for id in state.revealed if id in said),
         unrevealed=tuple(unrevealed(setting, state)),
     )
-    spoken = await setting.user.speak(view, scene.line.bound("user", _site(state)))
+    spoken = await setting.arm.user.speak(view, scene.line.bound("user", _site(state)))
     revealed = () if spoken.revealed is None else (spoken.revealed,)
     return Draft(spoken.said_by, spoken.text, revealed, spoken.violations)
 
@@ -152,7 +152,7 @@ def _draft(scene: Scene, state: State, draft: Draft) -> Draft:
     """The user's words enter the transcript, as interventions on the user's side would have them."""
     text = draft.utterance
     if draft.said_by != "intervention":
-        for intervention in scene.setting.interventions:
+        for intervention in scene.setting.arm.interventions:
             text = intervention.say(text, scene.talk(state, intervention))
     draft.messages.append(Message("user", text))
     return draft
@@ -161,7 +161,7 @@ def _draft(scene: Scene, state: State, draft: Draft) -> Draft:
 async def _last(scene: Scene, state: State) -> Draft | None:
     """One last turn, if an intervention asks for it; the first that does is heard."""
     state.closing = True
-    for intervention in scene.setting.interventions:
+    for intervention in scene.setting.arm.interventions:
         text = await intervention.at_end(scene.talk(state, intervention))
         if text is not None:
             state.ended = ""
@@ -181,12 +181,12 @@ async def assistant(state: Channels, *, runtime: Runtime[Scene]) -> None:
         draft.messages.extend(reply.messages)
         if reply.finish == "content_filter":
             raise Failure("assistant", "content_filter", reply.text)
-        if not reply.tool_calls or task.tool_calls_are_answers or not scene.setting.mode.policy.tools(scene.setting):
+        if not reply.tool_calls or task.tool_calls_are_answers or not scene.setting.policy.tools(scene.setting):
             break
         draft.messages.extend([await task.use_tool(instance, call) for call in reply.tool_calls])
     else:
         raise Failure("assistant", "tool_loop", f"more than {TOOL_ROUNDS} rounds of tool calls in one turn")
-    for intervention in scene.setting.interventions:
+    for intervention in scene.setting.arm.interventions:
         await intervention.after_reply(reply, scene.talk(conversation, intervention))
 
 
@@ -194,18 +194,18 @@ async def _generate(scene: Scene, state: State, draft: Draft) -> Reply:
     """One call of the assistant, through every intervention's `context` and `generate`; notes what it saw."""
     setting = scene.setting
     options = Options(
-        tools=tuple(setting.mode.policy.tools(setting)), logprobs=any(i.logprobs for i in setting.interventions)
+        tools=tuple(setting.policy.tools(setting)), logprobs=any(i.logprobs for i in setting.arm.interventions)
     )
     transcript: Sequence[Message] = state.messages
     seen = transcript
-    for intervention in setting.interventions:
+    for intervention in setting.arm.interventions:
         seen = await intervention.context(seen, scene.talk(state, intervention))
 
     async def call(messages: Sequence[Message]) -> Reply:
         draft.context = None if list(messages) == list(transcript) else tuple(messages)
         return await scene.line.ask("assistant", _site(state), messages, options)
 
-    for intervention in reversed(setting.interventions):
+    for intervention in reversed(setting.arm.interventions):
         call = partial(_wrapped, intervention, call, scene.talk(state, intervention))
     return await call(seen)
 
@@ -243,8 +243,8 @@ async def judged(scene: Scene, state: State, draft: Draft) -> Judgement:
         reply,
         setting.task,
         setting.instance,
-        setting.judge,
-        always=setting.mode.policy.single and not setting.classify_single_turn and not state.closing,
+        setting.arm.judge,
+        always=setting.policy.single and not setting.arm.classify_single_turn and not state.closing,
         scored=scored_now(setting.task, setting.shards, [*state.revealed, *draft.revealed]) or state.closing,
         ask=scene.line.bound("judge", _site(state)),
         scorer=scene.line.bound("scorer", _site(state)) if "scorer" in scene.line.endpoints else None,
@@ -255,7 +255,7 @@ async def judged(scene: Scene, state: State, draft: Draft) -> Judgement:
 
 async def _after_judgement(scene: Scene, state: State, judgement: Judgement) -> None:
     """An intervention may put in a user turn that reveals nothing; the first that does is heard."""
-    for intervention in scene.setting.interventions:
+    for intervention in scene.setting.arm.interventions:
         text = await intervention.after_judgement(judgement, scene.talk(state, intervention))
         if text is not None:
             state.extra = text

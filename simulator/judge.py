@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 from simulator.hearing import Hearing
 from simulator.record import Judgement
-from tasks.nouns import Ask, Instance
+from tasks.nouns import Ask, Instance, TurnClass
 from tasks.task import Task
 
 #: Templates of every judge that calls a model.
@@ -64,30 +64,26 @@ class LlmJudge:
         if known := await _by_task_facts(reply, task, instance):
             return known
         hearing = Hearing(reply, task, instance, ask)
-        if task.extraction == "rules":
-            return await _extracted_by_rules(self.name, hearing)
-        label, answer = await hearing.label_and_answer()
+        by_rules = task.extraction == "rules"
+        label, answer = await (_extracted_by_rules(hearing) if by_rules else self.hear(hearing))
         return Judgement(by=self.name, label=label, answer=answer)
 
+    async def hear(self, hearing: Hearing) -> tuple[TurnClass, str | None]:
+        """Class and answer, both from the model."""
+        return await hearing.label_and_answer()
 
-class PaperJudge:
+
+class PaperJudge(LlmJudge):
     """The paper's form: one call classifies, and for an attempt a second one extracts, unless the task's rules do."""
 
     name: ClassVar[str] = "llm-paper"
-    needs_model: ClassVar[bool] = True
     calls: ClassVar[int] = 2
     prompts: ClassVar[tuple[str, ...]] = ("judge-classify", "judge-extract", *SHARED)
 
-    async def judge(self, reply: str, task: Task, instance: Instance, ask: Ask) -> Judgement:
-        if known := await _by_task_facts(reply, task, instance):
-            return known
-        hearing = Hearing(reply, task, instance, ask)
-        if task.extraction == "rules":
-            return await _extracted_by_rules(self.name, hearing)
+    async def hear(self, hearing: Hearing) -> tuple[TurnClass, str | None]:
+        """See `LlmJudge.hear`."""
         label = await hearing.label()
-        return Judgement(
-            by=self.name, label=label, answer=await hearing.answer() if label == "answer_attempt" else None
-        )
+        return label, await hearing.answer() if label == "answer_attempt" else None
 
 
 JUDGES: dict[str, Judge] = {"rules": RulesJudge(), "llm": LlmJudge(), "llm-paper": PaperJudge()}
@@ -102,7 +98,6 @@ async def _by_task_facts(reply: str, task: Task, instance: Instance) -> Judgemen
     return None
 
 
-async def _extracted_by_rules(name: str, hearing: Hearing) -> Judgement:
+async def _extracted_by_rules(hearing: Hearing) -> tuple[TurnClass, str | None]:
     label = await hearing.label()
-    answer = await hearing.task.extract(hearing.reply, hearing.instance) if label == "answer_attempt" else None
-    return Judgement(by=name, label=label, answer=answer)
+    return label, await hearing.task.extract(hearing.reply, hearing.instance) if label == "answer_attempt" else None

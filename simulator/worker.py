@@ -164,20 +164,20 @@ def finished(
     ended = failure.party if failure else state.ended
     return Record(
         key=setting.key,
-        parent=setting.parent.key if setting.parent and not setting.fork else None,
+        parent=setting.parent.key if setting.parent and not setting.arm.fork else None,
         inherited=state.inherited,
-        forked=setting.parent.key if setting.parent and setting.fork else None,
+        forked=setting.parent.key if setting.parent and setting.arm.fork else None,
         shared=state.taken - state.inherited,
         task=setting.task.name,
         instance=setting.instance,
-        mode=setting.mode.label,
-        policy=setting.mode.policy.name,
-        interventions=tuple(intervention.label for intervention in setting.interventions),
+        mode=setting.arm.mode.label,
+        policy=setting.policy.name,
+        interventions=tuple(intervention.label for intervention in setting.arm.interventions),
         repeat=setting.repeat,
-        assistant=setting.names["assistant"],
-        user=with_model(setting.user.name, setting.names.get("user")),
-        judge=with_model(setting.judge.name, setting.names.get("judge")),
-        sampling={role: msgspec.to_builtins(options) for role, options in setting.sampling.items()},
+        assistant=setting.arm.names["assistant"],
+        user=with_model(setting.arm.user.name, setting.arm.names.get("user")),
+        judge=with_model(setting.arm.judge.name, setting.arm.names.get("judge")),
+        sampling={role: msgspec.to_builtins(options) for role, options in setting.arm.sampling.items()},
         system=state.system,
         turns=turns,
         calls=tuple(line.calls),
@@ -188,10 +188,10 @@ def finished(
         seconds=seconds,
         provenance={
             "protocol": PROTOCOL,
-            "seed": setting.seed,
-            "arm": setting.arm,
-            "classify_single_turn": setting.classify_single_turn,
-            "prompts": dict(setting.prompts),
+            "seed": setting.arm.seed,
+            "arm": setting.arm.digest,
+            "classify_single_turn": setting.arm.classify_single_turn,
+            "prompts": dict(setting.arm.prompts),
             "versions": versions(),
             "not_sent": _not_sent(line),
         },
@@ -201,7 +201,7 @@ def finished(
 
 def _shared_failure(setting: Setting, parent: Record | None) -> Failure | None:
     """What ended the parent within the turns that both share."""
-    if parent is None or not parent.failed or len(parent.turns) >= setting.fork:
+    if parent is None or not parent.failed or len(parent.turns) >= setting.arm.fork:
         return None
     return Failure(parent.ended, parent.cause, parent.detail)
 

@@ -57,7 +57,8 @@ def test_a_changed_prompt_or_intervention_is_another_experiment(simulate, monkey
     with monkeypatch.context() as changed:
         new = Prompt(old.name, old.text + " Be quick.")
         changed.setattr(
-            "simulator.experiment.prompt", lambda package, name: new if name == "math/system" else prompt(package, name)
+            "simulator.conversation.prompt",
+            lambda package, name: new if name == "math/system" else prompt(package, name),
         )
         with pytest.raises(StoreError, match="prompt tasks/math/system has changed"):
             simulate.run(modes=("full", "recap"))
