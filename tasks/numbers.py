@@ -20,9 +20,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import islice
 
 from tasks.number_text import NUMBER, places, plain, value
-from tasks.number_words import read_words
+from tasks.number_words import SCALES, UNITS, read_words
 
 # -- the three questions ----------------------------------------------------------------------------------------------
 
@@ -81,7 +82,7 @@ _REACH, _TRIED = 400, 50
 
 
 def _answer_in(text: str) -> str | None:
-    return _at_last_marker(text) or _in_last_statement(text) or _spelled(text)
+    return _at_last_marker(text) or _in_last_statement(text) or _spelled(text) or _only_spelled(text)
 
 
 def _next_question(text: str) -> int | None:
@@ -143,6 +144,20 @@ def _spelled(text: str) -> str | None:
         if len(words) - end <= 1 and read_words(" ".join(words[:end])) is not None:
             return " ".join(words[:end])
     return None
+
+
+#: `one`, `a half` and ordinals stand in any sentence and are left out.
+_SPELT = "|".join(word for word in (*UNITS, *SCALES) if word != "one")
+_SPELT_RUN = re.compile(rf"\b(?:{_SPELT})(?:(?:[\s-]+|\s+and\s+)(?:{_SPELT}|one))*\b", re.IGNORECASE)
+
+
+def _only_spelled(text: str) -> str | None:
+    """The number that a text of one statement spells out, if it is the only one (`So there are twelve apples.`)."""
+    statements = list(islice(_statements(text), 2))
+    if len(statements) != 1 or statements[0].rstrip("*_ ").endswith("?"):
+        return None
+    runs = _SPELT_RUN.findall(statements[0])
+    return runs[0] if len(runs) == 1 and read_words(runs[0]) is not None else None
 
 
 # -- which statement --------------------------------------------------------------------------------------------------

@@ -116,6 +116,8 @@ REPLIES = [
     # words
     ("Twelve apples.", "12"),
     ("forty-two", "42"),
+    ("So there are twelve apples in one basket.", "12"),
+    ("**Two hundred and five** are left of them.", "205"),
 ]
 
 
@@ -127,7 +129,19 @@ def test_the_answer_of_a_reply(reply: str, gold: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["", "...", "I cannot say.", "How many apples are there?", "One of them left early.", "$", "####"]
+    "reply",
+    [
+        "",
+        "...",
+        "I cannot say.",
+        "How many apples are there?",
+        "One of them left early.",
+        "$",
+        "####",
+        "What are the two prices?",
+        "Six of them have four legs.",  # two numbers, and nothing says which
+        "There is more. I think of the six baskets you told me of. Tell me about them.",
+    ],
 )
 def test_replies_without_a_number_have_no_answer(reply: str) -> None:
     assert find_answer(reply) is None
