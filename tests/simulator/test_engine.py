@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -137,9 +138,9 @@ def test_what_a_failed_conversation_paid_is_not_paid_again(simulate, make_apples
     assert simulate.model.calls == 2  # the fourth and the fifth turn
     (record,) = simulate.records()
     assert [call.replayed for call in record.calls] == [True, True, True, False, False]
-    rows = sqlite3.connect(simulate.folder / "run" / "store.sqlite")
-    assert rows.execute("SELECT count(*) FROM journal").fetchone() == (0,)
-    assert rows.execute("SELECT count(*), count(DISTINCT key) FROM conversations").fetchone() == (2, 1)
+    with contextlib.closing(sqlite3.connect(simulate.folder / "run" / "store.sqlite")) as rows:
+        assert rows.execute("SELECT count(*) FROM journal").fetchone() == (0,)
+        assert rows.execute("SELECT count(*), count(DISTINCT key) FROM conversations").fetchone() == (2, 1)
 
 
 def test_a_wrong_key_stops_the_run_at_once(simulate, make_apples):
@@ -224,6 +225,7 @@ def test_a_store_of_another_schema_is_refused(tmp_path):
 
 SLOW_SOLVER = """
 import asyncio
+import contextlib
 from langchain_core.runnables import RunnableLambda
 
 async def answer(messages):
