@@ -141,18 +141,18 @@ class Arm:
     @property
     def fork(self) -> int:
         """The number of turns these conversations share with those they are forked from, which interventions leave alone."""
-        return max((intervention.start for intervention in self.interventions), default=1) - 1
+        return max((intervention.first_turn for intervention in self.interventions), default=1) - 1
 
     def setting(self, instance: Instance, digest: str, repeat: int, parent: Setting | None) -> Setting:
         """One conversation of this arm; `digest` is the instance's, computed once for all arms and repeats."""
         prepared = instance
         for intervention in self.interventions:
-            prepared = intervention.prepare(prepared) if intervention.start == 1 else prepared
+            prepared = intervention.prepare(prepared) if intervention.first_turn == 1 else prepared
         return Setting(self, prepared, digest if prepared is instance else prepared.digest(), repeat, parent)
 
 
 def _identity(intervention: Intervention) -> str:
-    begins = f" from turn {intervention.start}" if intervention.start > 1 else ""
+    begins = f" from turn {intervention.first_turn}" if intervention.first_turn > 1 else ""
     return type(intervention).identity() + begins
 
 
@@ -162,7 +162,7 @@ class Setting:
 
     Attributes:
         digest: content hash of the instance.
-        parent: the setting this conversation continues (`Intervention.continues`) or is forked from (`Intervention.start`).
+        parent: the setting this conversation continues (`Intervention.continues`) or is forked from (`Intervention.first_turn`).
     """
 
     arm: Arm

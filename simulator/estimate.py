@@ -17,6 +17,7 @@ from simulator.conversation import Arm, Setting, State
 from simulator.engine import price_of
 from simulator.experiment import Part, Plan
 from simulator.graph import Scene, converse
+from simulator.interventions import label
 from simulator.means import Means
 from simulator.models import tokens
 from simulator.record import Judgement
@@ -69,7 +70,7 @@ async def _arm(arm: Arm, part: Part, ids: frozenset[str], runs: int, means: Mean
     costs = [price_of(arm.names[role], means.access_of(role))(usage) for role, usage in used.items()]
     return Estimate(
         task=arm.task.name,
-        mode="+".join([arm.mode.label, *(i.label for i in arm.interventions if i not in arm.mode.interventions)]),
+        mode="+".join([arm.mode.label, *(label(i) for i in arm.interventions if i not in arm.mode.interventions)]),
         assistant=arm.names["assistant"],
         conversations=len(ids) * runs,
         calls=round(scale * sum(sum(tally.calls.values()) for tally in played)),

@@ -18,7 +18,7 @@ import msgspec
 
 from simulator.conversation import PROTOCOL, Arm, Mode, Setting
 from simulator.errors import ExperimentError
-from simulator.interventions import Intervention, get_interventions
+from simulator.interventions import Intervention, get_interventions, label
 from simulator.judge import JUDGES
 from simulator.modes import get_mode, suited
 from simulator.user import USERS
@@ -257,7 +257,7 @@ def _lineage(
         seed=experiment.seed,
         classify_single_turn=experiment.classify_single_turn,
     )
-    if any(intervention.start > 1 for intervention in arm.interventions):
+    if any(intervention.first_turn > 1 for intervention in arm.interventions):
         parent = _unforked(arm, extra)
     elif any(intervention.continues for intervention in arm.interventions):
         parent = replace(arm, mode=_without_ending(mode), interventions=_not_continuing(arm.interventions))
@@ -270,16 +270,16 @@ def _lineage(
 
 def _unforked(arm: Arm, extra: tuple[Intervention, ...]) -> Arm:
     """The arm without the interventions that begin later. Raises `ExperimentError` where the two could share no turns."""
-    if len({intervention.start for intervention in extra}) > 1:
+    if len({intervention.first_turn for intervention in extra}) > 1:
         raise ExperimentError(
             "interventions of one arm begin at the same turn",
-            got="+".join(intervention.label for intervention in extra),
+            got="+".join(map(label, extra)),
             fix="give them the same @K, or an arm each",
         )
     if arm.mode.policy.single or any(intervention.continues for intervention in arm.interventions):
         raise ExperimentError(
             "an intervention that begins at a later turn needs modes of several turns that do not continue another",
-            got=f"{extra[0].label} in mode {arm.mode.label}",
+            got=f"{label(extra[0])} in mode {arm.mode.label}",
             allowed="sharded, snowball, gradual:N",
             fix="give --modes sharded",
         )

@@ -34,19 +34,14 @@ class Intervention:
         name: what frames and tables call it. `prompts`: its templates as (package, name), part of the identity of a run.
         continues: it only speaks `at_end`, so its conversation is that without it, continued: the shared part is paid once.
         logprobs: ask the assistant for the log probabilities of its tokens.
-        start: the first turn it acts on. From the second on, what begins a conversation (`prepare`, `system`) is not asked.
+        first_turn: the first one it acts on (`NAME@K`). From the second on, what begins a conversation (`prepare`, `system`) is not asked.
     """
 
     name: ClassVar[str] = ""
     prompts: ClassVar[tuple[tuple[str, str], ...]] = ()
     continues: ClassVar[bool] = False
     logprobs: ClassVar[bool] = False
-    start: int = 1
-
-    @property
-    def label(self) -> str:
-        """What frames and tables call it: its name, and the turn it begins at where that is not the first."""
-        return self.name if self.start == 1 else f"{self.name}@{self.start}"
+    first_turn: int = 1
 
     def prepare(self, instance: Instance) -> Instance:
         """Another form of the instance: other shards, another order. Its id stays."""
@@ -114,6 +109,12 @@ class Snowball(Intervention):
         return prompt("simulator", "snowball").fill(said=bullets(talk.utterances), new=text)
 
 
+def label(intervention: Intervention) -> str:
+    """What frames and tables call it: its name, and the turn it begins at where that is not the first."""
+    begins = intervention.first_turn
+    return intervention.name if begins == 1 else f"{intervention.name}@{begins}"
+
+
 def bullets(lines: Sequence[str]) -> str:
     """One line a bullet."""
     return "\n".join(f"- {line}" for line in lines)
@@ -136,7 +137,7 @@ def _made(spec: str) -> Intervention:
     if at:
         if not turn.isdecimal() or int(turn) < 2:
             raise ExperimentError("this is no turn to begin at", got=spec, allowed=f"{name}@2, {name}@3, …")
-        intervention.start = int(turn)
+        intervention.first_turn = int(turn)
     return intervention
 
 

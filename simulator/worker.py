@@ -24,6 +24,7 @@ from simulator.conversation import PROTOCOL, Setting, State
 from simulator.errors import Failure, Halt, StoreError
 from simulator.experiment import Plan, Where
 from simulator.graph import Scene, converse
+from simulator.interventions import label
 from simulator.limits import Budget, Gate, make_gate
 from simulator.means import Means
 from simulator.models.access import Access
@@ -172,7 +173,7 @@ def finished(
         instance=setting.instance,
         mode=setting.arm.mode.label,
         policy=setting.policy.name,
-        interventions=tuple(intervention.label for intervention in setting.arm.interventions),
+        interventions=tuple(map(label, setting.arm.interventions)),
         repeat=setting.repeat,
         assistant=setting.arm.names["assistant"],
         user=with_model(setting.arm.user.name, setting.arm.names.get("user")),
