@@ -12,7 +12,7 @@ import msgspec
 
 from sharding.checks import CHECKS
 from sharding.nouns import Objection, Pieces, Sharding
-from sharding.pieces import ADVICE, FEWEST, MOST
+from sharding.pieces import ADVICE, FEWEST, MOST, cut
 from simulator.calls import Caller
 from simulator.structured import Malformed, read_object
 from tasks.nouns import Message, Options
@@ -21,7 +21,10 @@ from tasks.task import Task
 
 #: The role under which a model author is called.
 ROLE = "sharder"
-TEMPLATES = ("pieces", "shards", "shards-given", "coverage", "coverage-given", "again")
+TEMPLATES = (
+    *("pieces", "pieces-example", "pieces-example-answer", "shards", "shards-given", "shards-example-answer"),
+    *("coverage", "coverage-given", "again"),
+)
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,21 +96,21 @@ class ModelAuthor:
 
     async def cut(self, instruction: str, refused: Refused | None) -> Cut:
         system = _template("pieces").fill(hints=self._hints.fill(), fewest=str(FEWEST), most=str(MOST))
-        return await self._ask(Cut, "pieces", system, instruction, refused)
+        example = _turn(_template("pieces-example").fill(), _template("pieces-example-answer").fill())
+        return await self._ask(Cut, "pieces", [Message("system", system), *example], instruction, refused)
 
     async def word(self, pieces: Pieces, refused: Refused | None) -> Wording:
-        numbered = "\n".join(f"{number}: {text}" for number, text in enumerate(pieces.texts, 1))
-        request, system = str(pieces.request + 1), _template("shards").fill(hints=self._hints.fill())
-        given = _template("shards-given").fill(instruction=pieces.instruction, request=request, pieces=numbered)
-        return await self._ask(Wording, "shards", system, given, refused)
+        system = Message("system", _template("shards").fill(hints=self._hints.fill()))
+        example = _turn(_listed(example_pieces()), _template("shards-example-answer").fill())
+        return await self._ask(Wording, "shards", [system, *example], _listed(pieces), refused)
 
     async def compare(self, sharding: Sharding) -> Coverage:
         told = "\n".join(f"- {shard.text}" for shard in sharding.shards)
         given = _template("coverage-given").fill(instruction=sharding.instruction, shards=told)
-        return await self._ask(Coverage, "coverage", _template("coverage").fill(), given, None)
+        return await self._ask(Coverage, "coverage", [Message("system", _template("coverage").fill())], given, None)
 
-    async def _ask(self, form: type[P], site: str, system: str, given: str, refused: Refused | None) -> P:
-        messages = [Message("system", system), Message("user", given)]
+    async def _ask(self, form: type[P], site: str, constant: list[Message], given: str, refused: Refused | None) -> P:
+        messages = [*constant, Message("user", given)]
         if refused:
             problems = _template("again").fill(problems="\n".join(f"- {advice(o)}" for o in refused.objections))
             messages += [Message("assistant", refused.said or "(nothing)"), Message("user", problems)]
@@ -119,10 +122,28 @@ class ModelAuthor:
             return form(said=reply.text, problem=str(problem))
 
 
+def example_pieces() -> Pieces:
+    """The pieces of the example that a model is shown."""
+    answer = msgspec.json.decode(_template("pieces-example-answer").fill(), type=Cut)
+    return cut(_template("pieces-example").fill(), answer.pieces, answer.request - 1)[0]
+
+
 def advice(objection: Objection) -> str:
     """An objection as a sentence to the model."""
     known = CHECKS[objection.check].advice if objection.check in CHECKS else ADVICE.get(objection.check, "{detail}")
     return (f"Message {objection.shard}: " if objection.shard else "") + known.format(detail=objection.detail)
+
+
+def _turn(asked: str, answered: str) -> list[Message]:
+    """An example as a turn of its own, which weak models need."""
+    return [Message("user", asked), Message("assistant", answered)]
+
+
+def _listed(pieces: Pieces) -> str:
+    numbered = "\n".join(f"{number}: {text}" for number, text in enumerate(pieces.texts, 1))
+    return _template("shards-given").fill(
+        instruction=pieces.instruction, request=str(pieces.request + 1), pieces=numbered
+    )
 
 
 def _template(name: str) -> Prompt:

@@ -22,7 +22,8 @@ def cut(instruction: str, excerpts: Sequence[str], request: int) -> tuple[Pieces
     """The pieces in the instruction's own letters and order, and what speaks against the cut.
 
     Args:
-        excerpts: as they were written; only their spaces may differ. `request`: which of them asks, from 0.
+        excerpts: as they were written; their spaces, letter case and the stop at their end may differ.
+        request: which of them asks, from 0.
     """
     spans: dict[int, Span] = {}
     objections: list[Objection] = []
@@ -44,10 +45,13 @@ def cut(instruction: str, excerpts: Sequence[str], request: int) -> tuple[Pieces
 
 
 def _places(instruction: str, excerpt: str) -> Iterator[Span]:
-    words = excerpt.split()
-    if words:
-        for found in re.finditer(r"\s+".join(map(re.escape, words)), instruction):
-            yield found.span()
+    """Where an excerpt stands, in its own letters first: what is cut out is the instruction's own text in any case."""
+    words = excerpt.rstrip(",.; ").split()
+    if not words:
+        return
+    pattern = r"\s+".join(map(re.escape, words))
+    exact = [found.span() for found in re.finditer(pattern, instruction)]
+    yield from exact or (found.span() for found in re.finditer(pattern, instruction, re.IGNORECASE))
 
 
 def _overlap(one: Span, other: Span) -> bool:

@@ -162,7 +162,7 @@ class Setting:
 
     Attributes:
         digest: content hash of the instance.
-        parent: the setting this conversation continues (`Intervention.continues`) or is forked from (`Intervention.first_turn`).
+        parent: the setting this conversation continues (`Intervention.continues`) or is forked from (`first_turn`).
     """
 
     arm: Arm

@@ -233,8 +233,8 @@ def arms_of(experiment: Experiment, task: Task) -> Iterator[Arm]:
                 names, sampling = _models(experiment, task, assistant, temperature, user_temperature)
                 for spec in experiment.interventions or ("none",):
                     extra = get_interventions(spec)
-                    for label in experiment.modes or task.modes:
-                        yield from _lineage(experiment, task, get_mode(label, task), extra, names, sampling)
+                    for mode in experiment.modes or task.modes:
+                        yield from _lineage(experiment, task, get_mode(mode, task), extra, names, sampling)
 
 
 def _lineage(

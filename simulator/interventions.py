@@ -34,7 +34,8 @@ class Intervention:
         name: what frames and tables call it. `prompts`: its templates as (package, name), part of the identity of a run.
         continues: it only speaks `at_end`, so its conversation is that without it, continued: the shared part is paid once.
         logprobs: ask the assistant for the log probabilities of its tokens.
-        first_turn: the first one it acts on (`NAME@K`). From the second on, what begins a conversation (`prepare`, `system`) is not asked.
+        first_turn: the first one it acts on (`NAME@K`). From the second on, what begins a conversation (`prepare`, `system`) is
+            not asked.
     """
 
     name: ClassVar[str] = ""

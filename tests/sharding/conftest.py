@@ -59,7 +59,7 @@ class Sharder:
         messages = [str(message["content"]) for message in body["messages"]]
         if body["model"] == "solver":
             return self.solve(messages[-1])
-        instance = next(one for one in self.instances if one.instruction in messages[1])
+        instance = next(one for one in self.instances if any(one.instruction in message for message in messages[1:]))
         step = (
             "pieces"
             if "smallest pieces" in messages[0]
@@ -68,7 +68,7 @@ class Sharder:
             else "coverage"
         )
         habit = self.habits.get(instance.id, lambda step, said, tries: said)
-        said = habit(step, right(instance)[step], len(messages) // 2 - 1)
+        said = habit(step, right(instance)[step], sum("cannot be used yet" in message for message in messages))
         return said if isinstance(said, str) else json.dumps(said)
 
     def solve(self, asked: str) -> str:

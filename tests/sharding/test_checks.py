@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sharding.authors import example_pieces
 from sharding.checks import CHECKS, certain, check
 from sharding.items import read_sharded
 from sharding.nouns import Objection, Sharding
@@ -197,6 +199,7 @@ TEXT = "Ann has 3 figs and  4 plums. If she eats 2 figs, how many fruits are lef
     [
         (["Ann has 3 figs", "4 plums", "she eats 2 figs", "how many fruits are left"], 3, []),
         (["how many fruits are left", "she eats 2 figs", "Ann has 3 figs and 4 plums"], 0, []),  # spaces may differ
+        (["ann has 3 figs and 4 plums.", "She eats 2 figs,", "How many fruits are left"], 2, []),  # letter case, stops
         (["Ann has three figs", "4 plums", "she eats 2 figs", "how many fruits are left"], 3, ["not_copied", "uncovered"]),
         (["Ann has 3 figs and", "figs and 4 plums", "she eats 2 figs, how many fruits are left"], 2, ["overlap", "uncovered", "request_number", "pieces"]),  # noqa: E501
         (["Ann has 3 figs", "she eats 2 figs", "how many fruits are left"], 2, ["uncovered"]),
@@ -249,3 +252,14 @@ def test_the_examples_in_the_hints_would_pass(instruction, pieces, messages):
     texts = [message.strip()[1:-1] for message in messages.split(" | ")]
     order = [made.texts[made.request], *(text for n, text in enumerate(made.texts) if n != made.request)]
     assert check(sharding(*texts, instruction=instruction, segments=order)) == []
+
+
+def test_the_example_that_is_a_turn_of_its_own_would_pass():
+    pieces = example_pieces()
+    answer = json.loads(prompt("sharding", "pieces-example-answer").fill())
+    assert cut(pieces.instruction, answer["pieces"], answer["request"] - 1)[1] == []
+    worded = json.loads(prompt("sharding", "shards-example-answer").fill())["shards"]
+    segments = [pieces.texts[one["piece"] - 1] for one in worded]
+    assert worded[0]["piece"] == pieces.request + 1
+    texts = [one["text"] for one in worded]
+    assert check(sharding(*texts, instruction=pieces.instruction, segments=segments)) == []
