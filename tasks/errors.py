@@ -45,6 +45,10 @@ class DatasetError(ShardtalkError):
     """A dataset cannot be read. Names file, row and field."""
 
 
+#: Names that an error lists; of more it gives the first few.
+LISTED = 24
+
+
 class UnknownName(ShardtalkError):
     """A name that is in no registry."""
 
@@ -52,7 +56,9 @@ class UnknownName(ShardtalkError):
         names = sorted(known)
         close = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
         guess = f"did you mean {' or '.join(close)}?" if close else None
-        super().__init__(f"there is no {kind} named {name!r}", allowed=", ".join(names), fix=guess or fix)
+        more = [f"… {len(names) - LISTED} more"] if len(names) > LISTED else []
+        allowed = ", ".join([*names[:LISTED], *more])
+        super().__init__(f"there is no {kind} named {name!r}", allowed=allowed, fix=guess or fix)
 
 
 class PromptError(ShardtalkError):

@@ -321,6 +321,8 @@ async def test_all_public_maths_rows_load_and_their_solutions_score_one() -> Non
 def test_tasks_are_found_by_their_names_old_and_new() -> None:
     assert {type(get_task(name)) for name in TASKS} == set(TASKS.values())
     assert get_task(" Math ").name == "math"
+    with pytest.raises(UnknownName, match=r"allowed: a00, .*, a23, … 76 more$"):
+        raise UnknownName("instance", "nothing like it", (f"a{k:02}" for k in range(100)))
     with pytest.raises(UnknownName, match=r"(?s)no task named 'maths'.*did you mean math"):
         get_task("maths")
 
