@@ -23,7 +23,7 @@ def cut(instruction: str, excerpts: Sequence[str], request: int) -> tuple[Pieces
 
     Args:
         excerpts: as they were written; their spaces, letter case and the stop at their end may differ.
-        request: which of them asks, from 0.
+        request: which of them asks, from 0; where there is no such one, it is the only one with a question mark.
     """
     spans: dict[int, Span] = {}
     objections: list[Objection] = []
@@ -35,11 +35,11 @@ def cut(instruction: str, excerpts: Sequence[str], request: int) -> tuple[Pieces
         else:
             objections.append(Objection("overlap" if places else "not_copied", excerpt))
     order = sorted(spans, key=spans.__getitem__)
-    pieces = Pieces(
-        instruction,
-        tuple(instruction[slice(*spans[number])] for number in order),
-        order.index(request) if request in order else -1,
+    texts = tuple(instruction[slice(*spans[number])] for number in order)
+    asks = (
+        order.index(request) if request in order else _only_question(instruction, [spans[number] for number in order])
     )
+    pieces = Pieces(instruction, texts, asks)
     left = list(_uncovered(instruction, [spans[number] for number in order]))
     return pieces, [*objections, *left, *_request(pieces, lost=bool(objections)), *_count(pieces)]
 
@@ -52,6 +52,11 @@ def _places(instruction: str, excerpt: str) -> Iterator[Span]:
     pattern = r"\s+".join(map(re.escape, words))
     exact = [found.span() for found in re.finditer(pattern, instruction)]
     yield from exact or (found.span() for found in re.finditer(pattern, instruction, re.IGNORECASE))
+
+
+def _only_question(instruction: str, spans: Sequence[Span]) -> int:
+    asking = [number for number, (start, end) in enumerate(spans) if "?" in instruction[start : end + 1]]
+    return asking[0] if len(asking) == 1 else -1
 
 
 def _overlap(one: Span, other: Span) -> bool:

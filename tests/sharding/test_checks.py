@@ -203,7 +203,8 @@ TEXT = "Ann has 3 figs and  4 plums. If she eats 2 figs, how many fruits are lef
         (["Ann has three figs", "4 plums", "she eats 2 figs", "how many fruits are left"], 3, ["not_copied", "uncovered"]),
         (["Ann has 3 figs and", "figs and 4 plums", "she eats 2 figs, how many fruits are left"], 2, ["overlap", "uncovered", "request_number", "pieces"]),  # noqa: E501
         (["Ann has 3 figs", "she eats 2 figs", "how many fruits are left"], 2, ["uncovered"]),
-        (["Ann has 3 figs", "4 plums", "she eats 2 figs", "how many fruits are left"], 7, ["no_request"]),
+        (["Ann has 3 figs", "4 plums", "she eats 2 figs", "how many fruits are left"], 7, []),  # only one asks
+        (["Ann has 3 figs", "4 plums", "she eats 2 figs"], 7, ["uncovered", "no_request"]),
         (["Ann has 3 figs", "4 plums", "she eats 2 figs, how many fruits are left"], 2, ["request_number"]),
         (["Ann has 3 figs and 4 plums", "she eats 2 figs, how many fruits are left"], 0, ["request_number", "pieces"]),
         ([], 0, ["uncovered", "no_request", "pieces"]),
