@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -15,8 +16,40 @@ from rich.text import Text
 from simulator.record import Record
 from tasks.nouns import Reply
 
-#: Seconds over which rates are measured, and between two plain lines.
-WINDOW, PLAIN_EVERY = 30.0, 15.0
+#: Seconds over which rates are measured, events that takes at least, and seconds between two plain lines.
+WINDOW, ENOUGH, PLAIN_EVERY = 30.0, 10, 15.0
+
+
+class Rate:
+    """Events a second: of the last `WINDOW`, or where these are few, since the first."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._since, self._times, self._all = clock, clock(), deque[float](), 0
+
+    def event(self) -> None:
+        """One more, now."""
+        self._all += 1
+        self._times.append(self._clock())
+        self._forget()
+
+    @property
+    def per_second(self) -> float:
+        """0 before the first event."""
+        now = self._forget()
+        if len(self._times) < ENOUGH:
+            return self._all / max(1.0, now - self._since)
+        return len(self._times) / max(1e-3, now - self._times[0])
+
+    def _forget(self) -> float:
+        now = self._clock()
+        while self._times and self._times[0] < now - WINDOW:
+            self._times.popleft()
+        return now
+
+    def of(self, events: str) -> str:
+        """For people: `2.5 calls/s`, or a minute where there are fewer."""
+        rate = self.per_second
+        return f"{rate:.1f} {events}/s" if rate >= 1 else f"{60 * rate:.1f} {events}/min"
 
 
 class Tally:
@@ -27,8 +60,7 @@ class Tally:
         self.failed: Counter[str] = Counter()
         self.retries: Counter[str] = Counter()
         self.cost: dict[str, float] = {}
-        self._done: deque[float] = deque()
-        self._called: deque[float] = deque()
+        self._done, self._called = Rate(), Rate()
 
     def planned(self, total: int, settled: int) -> None:
         self.total, self.settled = total, settled
@@ -41,13 +73,13 @@ class Tally:
             self.unpriced += 1
         else:
             self.cost[role] = self.cost.get(role, 0.0) + reply.cost
-        _remember(self._called)
+        self._called.event()
 
     def stored(self, record: Record) -> None:
         self.final += record.final
         if record.failed:
             self.failed[f"{record.ended}: {record.cause}"] += 1
-        _remember(self._done)
+        self._done.event()
 
     @property
     def done(self) -> int:
@@ -56,14 +88,14 @@ class Tally:
     @property
     def left(self) -> float | None:
         """Seconds until everything planned is done, at the present rate."""
-        rate = _rate(self._done)
+        rate = self._done.per_second
         return (self.total - self.done) / rate if rate else None
 
     def line(self) -> str:
         """One line for people."""
         parts = [
-            f"{_rate(self._done):.1f} conversations/s",
-            f"{_rate(self._called):.1f} calls/s",
+            self._done.of("conversations"),
+            self._called.of("calls"),
             f"{self.tokens:,} tokens",
             self._costs(),
         ]
@@ -111,19 +143,6 @@ class Display(Tally):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if self._live.is_started:
             self._live.stop()
-
-
-def _remember(times: deque[float]) -> None:
-    now = time.monotonic()
-    times.append(now)
-    while times[0] < now - WINDOW:
-        times.popleft()
-
-
-def _rate(times: deque[float]) -> float:
-    if len(times) < 2:
-        return 0.0
-    return len(times) / max(1e-3, time.monotonic() - times[0])
 
 
 def _clock(seconds: float) -> str:
