@@ -56,7 +56,7 @@ def sections(source: frames.Source, report: Report, *, seed: int = 0) -> Iterato
     with frames.opened(source) as store:
         conversations = ordered(frames.conversations(store), store)
         turns = _by_arm(frames.turns(store, inherited=True), conversations)
-        cited = texts.citations(store)
+        cited = _by_arm(texts.citations(store), conversations)
     yield from _gradual(conversations)
     yield _noise(conversations, seed)
     for made in SECTIONS:
@@ -93,18 +93,19 @@ def _gradual(conversations: pd.DataFrame) -> Iterator[Section]:
         yield Section("Gradual sharding", meaning_of(measures.pieces), curve, figures.gradual(curve))
 
 
-def _by_arm(turns: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
-    """The turns with their arm as the mode, since a rate over two interventions or temperatures is a rate of nothing; the
-    categories are in the order of the conversations, so that tables of turns have that order too.
+def _by_arm(frame: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
+    """Turns or citations with their arm as the mode, since a rate over two interventions or temperatures is a rate of nothing;
+    the categories are in the order of the conversations, so that tables have that order too.
     """
     by = measures.grouping(conversations)
     if len(by) > len(measures.GROUP):
         conversations = conversations.assign(mode=arms.names(conversations, by))
-        turns = turns.assign(mode=turns["key"].map(conversations.set_index("key")["mode"]).astype("category"))
-    order = {name: list(dict.fromkeys(conversations[name])) for name in ("task", "mode", "assistant")}
-    return turns.assign(
-        **{name: turns[name].cat.set_categories(values, ordered=True) for name, values in order.items()}
-    )
+        frame = frame.assign(mode=frame["key"].map(conversations.set_index("key")["mode"]))
+    order = {name: list(dict.fromkeys(conversations[name])) for name in measures.GROUP}
+    told = {
+        name: frame[name].astype("category").cat.set_categories(every, ordered=True) for name, every in order.items()
+    }
+    return frame.assign(**told)
 
 
 def _noise(conversations: pd.DataFrame, seed: int) -> Section:
