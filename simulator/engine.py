@@ -30,6 +30,7 @@ from simulator.models import prices
 from simulator.models.access import Access
 from simulator.processes import processes
 from simulator.record import Record
+from simulator.tally import Tally
 from simulator.worker import Sink, Work, worker
 from simulator.writer import Writer
 from tasks.nouns import Reply
@@ -165,11 +166,17 @@ class Ledger:
 
     def __init__(self, writer: Writer, outcome: Outcome, watcher: Watcher | None) -> None:
         self.writer, self.outcome, self.watcher = writer, outcome, watcher
+        self.tally = Tally()
+
+    def planned(self, settled: int) -> None:
+        """The store was searched further: so many conversations are settled from before."""
+        for watcher in self._watchers():
+            watcher.planned(self.outcome.planned, settled)
 
     def journal(self, conversation: str, call: str, request: str, reply: Reply) -> None:
         self.writer.journal(conversation, call, request, reply)
-        if self.watcher:
-            self.watcher.called(call.split("/", 2)[1], reply)
+        for watcher in self._watchers():
+            watcher.called(call.split("/", 2)[1], reply)
 
     def finish(self, record: Record, forget: str | None = None) -> None:
         self.writer.finish(record, forget)
@@ -177,8 +184,11 @@ class Ledger:
         self.outcome.finished += record.final
         if record.failed:
             self.outcome.causes[record.ended, record.cause] += 1
-        if self.watcher:
-            self.watcher.stored(record)
+        for watcher in self._watchers():
+            watcher.stored(record)
+
+    def _watchers(self) -> tuple[Watcher, ...]:
+        return (self.tally, self.watcher) if self.watcher else (self.tally,)
 
 
 class _Foreman:
@@ -231,8 +241,7 @@ class _Foreman:
             settled = self.writer.settled([setting.key for _, chain in batch for setting in chain])
             self.outcome.settled += sum(settled.values())
             self.outcome.parked += sum(not final for final in settled.values())
-            if self.ledger.watcher:
-                self.ledger.watcher.planned(self.outcome.planned, self.outcome.settled + self.outcome.parked)
+            self.ledger.planned(self.outcome.settled + self.outcome.parked)
             for where, chain in batch:
                 if owed := frozenset(setting.key for setting in chain if setting.key not in settled):
                     yield self._work(where, chain, owed)
@@ -259,6 +268,7 @@ class _Foreman:
             "owed": self.outcome.owed,
             "parked": self.outcome.parked,
             "stopped": self.outcome.stopped,
+            **self.ledger.tally.state(),
         }
 
 

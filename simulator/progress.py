@@ -1,10 +1,8 @@
-"""The live view of a run: done, failed by cause, rates, tokens, cost, time left. Plain lines when not on a terminal."""
+"""The live view of a run. Plain lines when not on a terminal."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
-from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -14,102 +12,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from simulator.record import Record
-from tasks.nouns import Reply
+from simulator.tally import Tally
 
-#: Seconds over which rates are measured, events that takes at least, and seconds between two plain lines.
-WINDOW, ENOUGH, PLAIN_EVERY = 30.0, 10, 15.0
-
-
-class Rate:
-    """Events a second: of the last `WINDOW`, or where these are few, since the first."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._since, self._times, self._all = clock, clock(), deque[float](), 0
-
-    def event(self) -> None:
-        """One more, now."""
-        self._all += 1
-        self._times.append(self._clock())
-        self._forget()
-
-    @property
-    def per_second(self) -> float:
-        """0 before the first event."""
-        now = self._forget()
-        if len(self._times) < ENOUGH:
-            return self._all / max(1.0, now - self._since)
-        return len(self._times) / max(1e-3, now - self._times[0])
-
-    def _forget(self) -> float:
-        now = self._clock()
-        while self._times and self._times[0] < now - WINDOW:
-            self._times.popleft()
-        return now
-
-    def of(self, events: str) -> str:
-        """For people: `2.5 calls/s`, or a minute where there are fewer."""
-        rate = self.per_second
-        return f"{rate:.1f} {events}/s" if rate >= 1 else f"{60 * rate:.1f} {events}/min"
-
-
-class Tally:
-    """What has happened so far; the numbers behind every view of a run."""
-
-    def __init__(self) -> None:
-        self.total = self.settled = self.final = self.calls = self.tokens = self.unpriced = 0
-        self.failed: Counter[str] = Counter()
-        self.retries: Counter[str] = Counter()
-        self.cost: dict[str, float] = {}
-        self._done, self._called = Rate(), Rate()
-
-    def planned(self, total: int, settled: int) -> None:
-        self.total, self.settled = total, settled
-
-    def called(self, role: str, reply: Reply) -> None:
-        self.calls += 1
-        self.tokens += reply.usage.input + reply.usage.output
-        self.retries.update(retry.cause for retry in reply.retries)
-        if reply.cost is None:
-            self.unpriced += 1
-        else:
-            self.cost[role] = self.cost.get(role, 0.0) + reply.cost
-        self._called.event()
-
-    def stored(self, record: Record) -> None:
-        self.final += record.final
-        if record.failed:
-            self.failed[f"{record.ended}: {record.cause}"] += 1
-        self._done.event()
-
-    @property
-    def done(self) -> int:
-        return self.settled + self.final
-
-    @property
-    def left(self) -> float | None:
-        """Seconds until everything planned is done, at the present rate."""
-        rate = self._done.per_second
-        return (self.total - self.done) / rate if rate else None
-
-    def line(self) -> str:
-        """One line for people."""
-        parts = [
-            self._done.of("conversations"),
-            self._called.of("calls"),
-            f"{self.tokens:,} tokens",
-            self._costs(),
-        ]
-        if self.left is not None:
-            parts.append(f"{_clock(self.left)} left")
-        if self.retries:
-            parts.append("tried again: " + ", ".join(f"{cause} {n}" for cause, n in self.retries.most_common(3)))
-        if self.failed:
-            parts.append("failed: " + ", ".join(f"{cause} {n}" for cause, n in self.failed.most_common(3)))
-        return " · ".join(parts)
-
-    def _costs(self) -> str:
-        priced = " + ".join(f"{role} ${usd:.4f}" for role, usd in self.cost.items() if usd) or "$0"
-        return priced + (f" + {self.unpriced} unpriced calls" if self.unpriced else "")
+#: Seconds between two plain lines.
+PLAIN_EVERY = 15.0
 
 
 class Display(Tally):
@@ -143,9 +49,3 @@ class Display(Tally):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if self._live.is_started:
             self._live.stop()
-
-
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

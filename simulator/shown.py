@@ -9,7 +9,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,10 @@ from rich.text import Text
 from simulator.columns import ROLES
 from simulator.record import Record, Turn
 from simulator.store import Store
+from simulator.tally import clock, per
+
+#: An engine that spoke so many seconds ago still works; its rates are of now.
+JUST_NOW = 10.0
 
 RUN = click.Path(path_type=Path, file_okay=False)
 
@@ -99,15 +103,21 @@ def print_status(store: Store, *, as_json: bool) -> None:
         *(f"failed: {n} × {cause}" for cause, n in status["causes"].items()),
     ]
     if latest:
-        lines.append(f"the engine, {_ago(latest['at'])}: {latest['owed']} of {latest['planned']} owed")
-        lines += [
-            f"  {key}: {value}" for key, value in latest.items() if key not in ("at", "owed", "planned") and value
-        ]
+        lines += _said(latest)
     click.echo("\n".join(lines))
 
 
-def _ago(at: float) -> str:
-    return f"{max(0.0, time.time() - at):.0f} s ago"
+def _said(latest: Mapping[str, Any]) -> Iterator[str]:
+    """What the engine said last, and how fast it is if it still works."""
+    ago = max(0.0, time.time() - latest["at"])
+    yield f"the engine, {ago:.0f} s ago: {latest['owed']} of {latest['planned']} owed"
+    yield from (f"  {key}: {latest[key]}" for key in ("parked", "stopped") if latest.get(key))
+    if ago < JUST_NOW and latest["owed"] and not latest.get("stopped") and "calls_per_second" in latest:
+        left = latest["seconds_left"]
+        rates = (per(latest[f"{what}_per_second"], what) for what in ("conversations", "calls"))
+        yield "  " + " · ".join([*rates, *([f"{clock(left)} left"] if left is not None else [])])
+    if again := latest.get("tried_again"):
+        yield "  tried again: " + ", ".join(f"{cause} {n}" for cause, n in again.items())
 
 
 def print_records(store: Store, limit: int) -> None:

@@ -53,6 +53,8 @@ def test_run_status_show_report(shardtalk, data, tmp_path):
     assert "8 of 8 conversations done (8 now, 0 before)" in done.stdout
     status = json.loads(shardtalk("status", "r", "--json").stdout)
     assert (status["done"], status["failed"], status["latest"]["owed"]) == (8, 0, 0)
+    assert status["latest"]["calls_per_second"] > 0
+    assert status["latest"]["tried_again"] == {}
     listed = shardtalk("show", "r").stdout
     assert "apples-1" in listed
     key = next(word for word in listed.split() if len(word) == 24)

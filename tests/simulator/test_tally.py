@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from simulator.progress import ENOUGH, WINDOW, Rate, Tally
+from simulator.cli import main
+from simulator.tally import ENOUGH, WINDOW, Rate, Tally, per
+from simulator.writer import Writer
 
 
 class Clock:
@@ -24,7 +28,7 @@ def test_a_steady_rate_is_told_whatever_it_is(each, shown):
         clock.now += each
         rate.event()
     assert rate.per_second == pytest.approx(1 / each, rel=0.1)
-    assert rate.of("calls").endswith(shown)
+    assert per(rate.per_second, "calls").endswith(shown)
 
 
 def test_a_rate_follows_what_happens_now_where_enough_does():
@@ -64,3 +68,22 @@ def make_record_like():
             self.final = final
 
     return Like
+
+
+@pytest.mark.parametrize(("ago", "shown"), [(0.0, True), (3600.0, False)])
+def test_another_terminal_reads_the_rates_of_a_run_that_works(tmp_path, capsys, monkeypatch, ago, shown):
+    tally = Tally()
+    tally.planned(100, 40)
+    tally.retries.update(rate_limit=3)
+    with Writer(tmp_path / "run") as writer:
+        told = {"conversations_per_second": 0.5, "calls_per_second": 8.25, "seconds_left": 120}
+        writer.progress({"planned": 100, "owed": 60, "stopped": "", **tally.state(), **told})
+    now = time.time() + ago
+    monkeypatch.setattr("simulator.shown.time.time", lambda: now)
+    with pytest.raises(SystemExit) as end:
+        main(["status", str(tmp_path / "run")])
+    assert not end.value.code
+    told = capsys.readouterr().out
+    assert "60 of 100 owed" in told
+    assert "tried again: rate_limit 3" in told
+    assert ("30.0 conversations/min · 8.2 calls/s · 2:00 left" in told) is shown
