@@ -18,7 +18,7 @@ import msgspec
 from tasks.citations import Bullet, bullets, citation_f1, trimmed
 from tasks.coverage import Coverage, Insight, by_model, by_rules
 from tasks.haystacks import haystacks
-from tasks.nouns import Ask, Instance, Score, Shard, TurnClass
+from tasks.nouns import Ask, Instance, Score, Shard
 from tasks.off_loop import off_loop
 from tasks.prompts import prompt
 from tasks.rows import Row
@@ -103,10 +103,6 @@ class SummaryTask(Task):
         )
 
     # -- answers --------------------------------------------------------------------------------------------------
-
-    async def classify(self, reply: str, instance: Instance) -> TurnClass:
-        """Every reply with text in it is an attempt."""
-        return "answer_attempt" if reply.strip() else "missing"
 
     async def extract(self, reply: str, instance: Instance) -> str | None:
         """The whole reply; what is no point is left out when it is scored."""

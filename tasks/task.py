@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from tasks.classify import classify_reply
 from tasks.datasets import load_instances
 from tasks.nouns import Ask, Instance, Message, Score, Script, Shard, ToolCall, TurnClass
 from tasks.rows import Row
@@ -146,8 +147,9 @@ class Task:
     # -- answers --------------------------------------------------------------------------------------------------
 
     async def classify(self, reply: str, instance: Instance) -> TurnClass:
-        """The class of a reply by rules, without a model."""
-        raise NotImplementedError
+        """The class of a reply by rules, without a model: an attempt if `extract` finds an answer, else by generic rules."""
+        found = await self.extract(reply, instance)
+        return "answer_attempt" if found is not None else classify_reply(reply, has_answer=False)
 
     async def extract(self, reply: str, instance: Instance) -> str | None:
         """The answer in a reply by rules, as text that `score` reads; None where there is none."""

@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from tasks.classify import classify_reply
-from tasks.nouns import Ask, Instance, Score, TurnClass
+from tasks.nouns import Ask, Instance, Score
 from tasks.off_loop import off_loop
 from tasks.prompts import prompt
 from tasks.reliability.bookings import draw_booking
@@ -79,11 +78,6 @@ class EntitiesTask(ReliabilityTask):
         return prompt("tasks", "reliability/entities").fill(today=_written(_booked(instance).today))
 
     # -- answers --------------------------------------------------------------------------------------------------
-
-    async def classify(self, reply: str, instance: Instance) -> TurnClass:
-        """An attempt if a slot is filled in, else by the generic rules."""
-        filled_in = await self.extract(reply, instance) is not None
-        return "answer_attempt" if filled_in else classify_reply(reply, has_answer=False)
 
     async def extract(self, reply: str, instance: Instance) -> str | None:
         """The whole reply, if it says anything of a slot."""

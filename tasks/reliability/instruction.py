@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from tasks.nouns import Ask, Instance, Score, TurnClass
+from tasks.nouns import Ask, Instance, Score
 from tasks.off_loop import off_loop
 from tasks.prompts import prompt
 from tasks.reliability.presentations import CONSECUTIVE, GIVEN, JOINED, LIVE, SINGLE, Exchange, compared
@@ -58,10 +58,6 @@ class InstructionTask(ReliabilityTask):
         return prompt("tasks", "reliability/instruction").fill()
 
     # -- answers --------------------------------------------------------------------------------------------------
-
-    async def classify(self, reply: str, instance: Instance) -> TurnClass:
-        """Every reply with words in it is an attempt."""
-        return "answer_attempt" if reply.strip() else "missing"
 
     async def extract(self, reply: str, instance: Instance) -> str | None:
         """The whole reply."""

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from tasks.calls import calls_as_text
-from tasks.classify import classify_reply
-from tasks.nouns import Ask, Instance, Score, Script, ToolCall, TurnClass
+from tasks.nouns import Ask, Instance, Score, Script, ToolCall
 from tasks.prompts import prompt
 from tasks.reliability.labels import read_choice
 from tasks.reliability.presentations import CONSECUTIVE, GIVEN, JOINED, LIVE, SINGLE, Exchange, compared
@@ -74,11 +73,6 @@ class ToolsTask(ReliabilityTask):
         return calls_as_text(calls)
 
     # -- answers --------------------------------------------------------------------------------------------------
-
-    async def classify(self, reply: str, instance: Instance) -> TurnClass:
-        """An attempt if a label is named, else by the generic rules."""
-        named = read_choice(reply, CHOICES).how != "none"
-        return "answer_attempt" if named else classify_reply(reply, has_answer=False)
 
     async def extract(self, reply: str, instance: Instance) -> str | None:
         """The whole reply, if it names a label."""

@@ -16,9 +16,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from tasks.classify import classify_reply
 from tasks.errors import DatasetError, PromptError
-from tasks.nouns import Ask, Instance, Message, Score, Script, Shard, ToolCall, TurnClass
+from tasks.nouns import Ask, Instance, Message, Score, Script, Shard, ToolCall
 from tasks.prompts import prompt
 from tasks.rows import Row
 from tasks.task import Task
@@ -176,11 +175,6 @@ class TravelTask(Task):
         return result_message(build_town(town.seed, town.size), call)
 
     # -- answers --------------------------------------------------------------------------------------------------
-
-    async def classify(self, reply: str, instance: Instance) -> TurnClass:
-        """An attempt if the rules find an answer; they see to it that a reply commits to it. Else by the generic rules."""
-        found = await self.extract(reply, instance)
-        return "answer_attempt" if found is not None else classify_reply(reply, has_answer=False)
 
     async def extract(self, reply: str, instance: Instance) -> str | None:
         """The part of the reply that is its answer; None for a reply that gives none, which is not the same as a wrong one."""
