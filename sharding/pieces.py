@@ -35,12 +35,10 @@ def cut(instruction: str, excerpts: Sequence[str], request: int) -> tuple[Pieces
         else:
             objections.append(Objection("overlap" if places else "not_copied", excerpt))
     order = sorted(spans, key=spans.__getitem__)
-    texts = tuple(instruction[slice(*spans[number])] for number in order)
-    asks = (
-        order.index(request) if request in order else _only_question(instruction, [spans[number] for number in order])
-    )
-    pieces = Pieces(instruction, texts, asks)
-    left = list(_uncovered(instruction, [spans[number] for number in order]))
+    cuts = [spans[number] for number in order]
+    asks = order.index(request) if request in order else _only_question(instruction, cuts)
+    pieces = Pieces(instruction, tuple(instruction[start:end] for start, end in cuts), asks)
+    left = list(_uncovered(instruction, cuts))
     return pieces, [*objections, *left, *_request(pieces, lost=bool(objections)), *_count(pieces)]
 
 

@@ -214,7 +214,8 @@ class State:
     """What changes.
 
     Attributes:
-        turns: finished turns. The first `taken` are the parent's; the first `inherited` are not stored again.
+        turns: finished turns. As in a record, the first `inherited` are the parent's and stay there, or the first `shared` are
+            the parent's too.
         draft: the turn under way: what the user said and what entered the transcript since.
         steps: steps of the policy taken so far. `extra`: text of a user turn that an intervention put in.
         memory: a dict for each intervention, by name; the only place an intervention may keep anything.
@@ -223,8 +224,8 @@ class State:
 
     system: str = ""
     turns: list[Turn] = field(default_factory=list)
-    taken: int = 0
     inherited: int = 0
+    shared: int = 0
     draft: Draft | None = None
     steps: int = 0
     extra: str | None = None
@@ -237,10 +238,10 @@ class State:
         """Where a conversation with a parent begins: at its end, where only `at_end` can go on, or after the shared turns."""
         turns, ended = list(parent.turns), parent.ended
         if not setting.arm.fork:
-            return cls(system=parent.system, turns=turns, taken=len(turns), inherited=len(turns), ended=ended)
+            return cls(system=parent.system, turns=turns, inherited=len(turns), ended=ended)
         over = len(turns) <= setting.arm.fork and ended in REGULAR_ENDS
         shared = turns[: setting.arm.fork]
-        return cls(parent.system, shared, taken=len(shared), steps=len(shared), ended=ended if over else "")
+        return cls(parent.system, shared, shared=len(shared), steps=len(shared), ended=ended if over else "")
 
     @property
     def revealed(self) -> tuple[int, ...]:

@@ -101,8 +101,7 @@ async def run(plan: Plan, folder: Path, means: Means | None = None, watcher: Wat
     with Writer(folder) as writer:
         admit(writer, asked_for(plan.experiment, (arm for arm, _ in plan.arms())), extend=means.extend)
         ledger = Ledger(writer, Outcome(len(plan)), watcher)
-        models = ((role, name) for arm, _ in plan.arms() for role, name in arm.names.items())
-        async with _crew(plan, means, ledger, budget(models, means, writer)) as crew:
+        async with _crew(plan, means, ledger, budget(plan.models(), means, writer)) as crew:
             return await _Foreman(plan, writer, ledger, crew, means).work()
 
 
@@ -165,17 +164,17 @@ class Ledger:
     """Where workers' results arrive: the store gets them, the outcome counts them, the watcher sees them."""
 
     def __init__(self, writer: Writer, outcome: Outcome, watcher: Watcher | None) -> None:
-        self.writer, self.outcome, self.watcher = writer, outcome, watcher
-        self.tally = Tally()
+        self.writer, self.outcome, self.tally = writer, outcome, Tally()
+        self._watchers: tuple[Watcher, ...] = (self.tally, watcher) if watcher else (self.tally,)
 
     def planned(self, settled: int) -> None:
         """The store was searched further: so many conversations are settled from before."""
-        for watcher in self._watchers():
+        for watcher in self._watchers:
             watcher.planned(self.outcome.planned, settled)
 
     def journal(self, conversation: str, call: str, request: str, reply: Reply) -> None:
         self.writer.journal(conversation, call, request, reply)
-        for watcher in self._watchers():
+        for watcher in self._watchers:
             watcher.called(call.split("/", 2)[1], reply)
 
     def finish(self, record: Record, forget: str | None = None) -> None:
@@ -184,11 +183,8 @@ class Ledger:
         self.outcome.finished += record.final
         if record.failed:
             self.outcome.causes[record.ended, record.cause] += 1
-        for watcher in self._watchers():
+        for watcher in self._watchers:
             watcher.stored(record)
-
-    def _watchers(self) -> tuple[Watcher, ...]:
-        return (self.tally, self.watcher) if self.watcher else (self.tally,)
 
 
 class _Foreman:

@@ -101,10 +101,11 @@ def _dry(setting: Setting) -> Setting:
 
 def _add_parties(arm: Arm, setting: Setting, state: State, tally: Tally) -> None:
     """The calls of a model user and a model judge, which the dry conversation went without."""
-    own = state.turns[state.taken :]
+    begun = state.inherited + state.shared
+    own = state.turns[begun:]
     shards = sum(tokens.count(shard.text) for shard in setting.shards)
     if arm.user.needs_model:
-        simulated = sum(turn.said_by == "verbatim" for turn in state.turns[max(1, state.taken) :])
+        simulated = sum(turn.said_by == "verbatim" for turn in state.turns[max(1, begun) :])
         tally.add("user", simulated, _wording(arm.user.prompts) + shards + REPLY_TOKENS["assistant"])
     if arm.judge.needs_model and not setting.task.answers_every_turn:
         calls = arm.judge.calls

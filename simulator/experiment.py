@@ -155,6 +155,10 @@ class Plan:
             for arm, ids in part.arms:
                 yield arm, len(ids) * self.experiment.runs
 
+    def models(self) -> Iterator[tuple[str, str]]:
+        """Role and name of every model, as often as an arm has it."""
+        return (pair for arm, _ in self.arms() for pair in arm.names.items())
+
     def chains(self) -> Iterator[tuple[Where, list[Setting]]]:
         """Conversations that follow one another, a SHARDED one and the RECAPs that continue it, or one alone; and where
         each stands in the plan.

@@ -117,8 +117,7 @@ class Worker:
 @asynccontextmanager
 async def worker(plan: Plan, means: Means, sink: Sink, budget: Budget) -> AsyncIterator[Worker]:
     """A worker with the models of a plan. Raises `ModelError`."""
-    models = ((role, name) for arm, _ in plan.arms() for role, name in arm.names.items())
-    async with stage(models, means, sink, budget) as one:
+    async with stage(plan.models(), means, sink, budget) as one:
         yield Worker(plan, one)
 
 
@@ -168,7 +167,7 @@ def finished(
         parent=setting.parent.key if setting.parent and not setting.arm.fork else None,
         inherited=state.inherited,
         forked=setting.parent.key if setting.parent and setting.arm.fork else None,
-        shared=state.taken - state.inherited,
+        shared=state.shared,
         task=setting.task.name,
         instance=setting.instance,
         mode=setting.arm.mode.label,
