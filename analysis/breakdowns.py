@@ -19,6 +19,9 @@ from analysis.measures import grouping, per_instance, scored
 #: A grouping value that takes other numbers of values than these within a task is broken down by only when asked for.
 FEWEST_VALUES, MOST_VALUES = 2, 8
 
+#: What is read of a turn.
+OF_TURNS = ("score", "errors", "parts")
+
 _STRATUM = "stratum_"
 
 

@@ -84,7 +84,8 @@ def _pairs(frame: pd.DataFrame, against: str | None) -> Iterator[tuple[pd.DataFr
     frame = measures.scored(frame)
     frame = frame.assign(added=arms.added(frame), arm=arms.names(frame))
     for task, told in frame.groupby("task", sort=False, observed=True):
-        there = {(mode, added): arm for mode, added, arm in zip(told["mode"], told["added"], told["arm"], strict=True)}
+        kinds = told[["mode", "added", "arm"]].drop_duplicates()
+        there = {(mode, added): arm for mode, added, arm in kinds.itertuples(index=False, name=None)}
         others = planned(str(task), list(dict.fromkeys(told["mode"])), against)
         equal = [name for name in measures.grouping(told) if name not in ("mode", "interventions")]
         of_modes = [name for name in equal if name not in comparisons.OF_MODE]

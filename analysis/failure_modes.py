@@ -68,9 +68,7 @@ def answer_bloat(turns: pd.DataFrame, by: Sequence[str] | None = None) -> pd.Dat
     wide = made[[*by, "attempt"]].assign(
         chars=chars, right_chars=chars.where(made["correct"].fillna(False).astype(bool))
     )
-    grouped = _grouped(wide, [*by, "attempt"])
-    table = grouped.size().rename("attempts").to_frame().join(grouped[["chars", "right_chars"]].mean())
-    return table.reset_index().sort_values([*by, "attempt"], ignore_index=True)
+    return _counted(wide, [*by, "attempt"], "attempts")
 
 
 def verbosity(turns: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFrame:
@@ -121,9 +119,7 @@ def class_rates(turns: pd.DataFrame, by: Sequence[str] | None = None) -> pd.Data
     by, told = _prepared(turns, by)
     judged = told[told["label"].notna()]
     flags = {name: (judged["label"] == name).astype("float64") for name in TURN_CLASSES}
-    grouped = _grouped(judged[[*by, "turn"]].assign(**flags), [*by, "turn"])
-    table = grouped.size().rename("replies").to_frame().join(grouped[list(TURN_CLASSES)].mean())
-    return table.reset_index().sort_values([*by, "turn"], ignore_index=True)
+    return _counted(judged[[*by, "turn"]].assign(**flags), [*by, "turn"], "replies")
 
 
 def answer_changes(turns: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFrame:
@@ -142,11 +138,8 @@ def answer_changes(turns: pd.DataFrame, by: Sequence[str] | None = None) -> pd.D
         "right_to_wrong": was & ~now,
         "kept_right": was & now,
     }
-    grouped = _grouped(
-        pairs[[*by, "revealed"]].assign(**{k: v.astype("float64") for k, v in kinds.items()}), [*by, "revealed"]
-    )
-    table = grouped.size().rename("pairs").to_frame().join(grouped[list(kinds)].mean())
-    return table.reset_index().sort_values([*by, "revealed"], ignore_index=True)
+    flags = {kind: which.astype("float64") for kind, which in kinds.items()}
+    return _counted(pairs[[*by, "revealed"]].assign(**flags), [*by, "revealed"], "pairs")
 
 
 def recovery(turns: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFrame:
@@ -168,15 +161,7 @@ def recovery(turns: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFra
         early=early.astype("float64").where(wrong),
         recovered_early=ended.where(early),
     )
-    grouped = _grouped(wide, by)
-    return (
-        grouped.size()
-        .rename("conversations")
-        .to_frame()
-        .join(grouped.mean())
-        .reset_index()
-        .sort_values(by, ignore_index=True)
-    )
+    return _counted(wide, by, "conversations")
 
 
 def reliance(turns: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFrame:
@@ -190,10 +175,7 @@ def reliance(turns: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFra
     wrong = pairs[~pairs["was_right"]]
     kept = [_kept(before, after) for before, after in zip(wrong["before"], wrong["answer"], strict=True)]
     wide = wrong[by].assign(identical=wrong["same"].astype("float64"), kept=np.asarray(kept, dtype=np.float64))
-    grouped = _grouped(wide, by)
-    return (
-        grouped.size().rename("pairs").to_frame().join(grouped.mean()).reset_index().sort_values(by, ignore_index=True)
-    )
+    return _counted(wide, by, "pairs")
 
 
 def assumptions(
@@ -215,15 +197,7 @@ def assumptions(
         replies = made[["key", "turn"]].merge(texts[["key", "turn", "reply"]], on=["key", "turn"], how="left")["reply"]
         stated = replies.fillna("").map(lambda reply: float(bool(_ASSUMING.search(reply))))
         wide["stated"] = stated.set_axis(made.index).where(early)
-    grouped = _grouped(wide, by)
-    return (
-        grouped.size()
-        .rename("attempts")
-        .to_frame()
-        .join(grouped.mean())
-        .reset_index()
-        .sort_values(by, ignore_index=True)
-    )
+    return _counted(wide, by, "attempts")
 
 
 # -- parts -----------------------------------------------------------------------------------------------------------------
@@ -238,6 +212,13 @@ def _prepared(turns: pd.DataFrame, by: Sequence[str] | None) -> tuple[list[str],
 
 def _grouped(frame: pd.DataFrame, by: Sequence[str]) -> DataFrameGroupBy[Any, Any]:
     return frame.groupby(list(by), sort=False, dropna=False, observed=True)
+
+
+def _counted(frame: pd.DataFrame, by: Sequence[str], rows: str) -> pd.DataFrame:
+    """The groups in order: how many `rows` each has, and the means of all columns beside `by`."""
+    grouped = _grouped(frame, by)
+    table = grouped.size().rename(rows).to_frame().join(grouped.mean())
+    return table.reset_index().sort_values(list(by), ignore_index=True)
 
 
 def _first(turns: pd.DataFrame) -> pd.DataFrame:

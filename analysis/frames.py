@@ -37,6 +37,7 @@ _CHUNK = 20_000
 #: SQLite knows no booleans: they come as 0 and 1.
 _ARROW = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.int8()}
 _BY_NAME = {column.name: column for column in CONVERSATION_COLUMNS}
+_OF_TURNS = tuple(column.name for column in TURN_COLUMNS)
 
 
 def conversations(source: Source, *, strata: bool = False) -> pd.DataFrame:
@@ -54,7 +55,7 @@ def conversations(source: Source, *, strata: bool = False) -> pd.DataFrame:
     return _with_strata(frame) if strata else frame
 
 
-def turns(source: Source, *, inherited: bool = False) -> pd.DataFrame:
+def turns(source: Source, *, inherited: bool = False, columns: Sequence[str] = _OF_TURNS) -> pd.DataFrame:
     """One row a turn: `CONTEXT` and `RENAMED` columns of its conversation, then `TURN_COLUMNS`; in order.
 
     Texts of the conversation are categories, since they are the same in each of its turns.
@@ -63,6 +64,8 @@ def turns(source: Source, *, inherited: bool = False) -> pd.DataFrame:
         source: as in `conversations`.
         inherited: a conversation that continues another one (RECAP) begins with its parent's turns, and its counts of shards
             and attempts go on from there. Without it such a conversation has its own turns only.
+        columns: names of `TURN_COLUMNS`, when not all are wanted: reading them is what takes the time. `inherited` needs
+            `attempt` and `revealed` among them.
 
     Raises `StoreError` as `conversations` does, and when a parent is asked for that is not in the store.
     """
@@ -72,9 +75,11 @@ def turns(source: Source, *, inherited: bool = False) -> pd.DataFrame:
             f"SELECT id, {_of('latest', _HEAD)} FROM latest ORDER BY id",
             (_ID, *map(_BY_NAME.__getitem__, _HEAD)),
         )
-        names = [column.name for column in TURN_COLUMNS]
+        wanted = [column for column in TURN_COLUMNS if column.name in columns]
         body = _read(
-            store, f"SELECT conversation, {_of('turns', names)} FROM turns ORDER BY rowid", (_ID, *TURN_COLUMNS)
+            store,
+            f"SELECT conversation, {_of('turns', [column.name for column in wanted])} FROM turns ORDER BY rowid",
+            (_ID, *wanted),
         )
     position = pd.Index(head.pop("id")).get_indexer(pd.Index(body.pop("id")))
     body, position = _ordered(body, position)

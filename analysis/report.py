@@ -76,7 +76,7 @@ def report(
     """
     with frames.opened(source) as store:
         frame = ordered(frames.conversations(store, strata=True), store)
-        turns = frames.turns(store)
+        turns = frames.turns(store, columns=breakdowns.OF_TURNS)
         by = measures.grouping(frame)
         rng = np.random.default_rng(seed)
         instances = measures.per_instance(frame, by)
