@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+
+from simulator.cli import main
 
 
 def _load(name: str, file: Path) -> ModuleType:
@@ -18,6 +20,18 @@ def _load(name: str, file: Path) -> ModuleType:
         module = sys.modules[name] = ModuleType(name)
         SourceFileLoader(name, str(file)).exec_module(module)
     return sys.modules[name]
+
+
+@pytest.fixture
+def exit_code() -> Callable[..., object]:
+    """Runs the command line in this process; its exit code."""
+
+    def run(*arguments: object) -> object:
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        return ended.value.code
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,6 @@ from scipy import stats
 import analysis
 from analysis import arms, comparisons, contrasts
 from analysis.report import report
-from simulator.cli import main
 
 #: Share of right answers, by mode and interventions as records hold them.
 SHARES = {
@@ -119,14 +118,11 @@ def test_without_interventions_arms_are_modes(make_record, make_store):
     assert made.differences[["a", "b"]].to_numpy().tolist() == [["sharded", "full"]]
 
 
-def test_the_report_tells_arms_apart_in_every_table(run, capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["report", str(run), "--json"])
-    assert end.value.code == 0
+def test_the_report_tells_arms_apart_in_every_table(exit_code, run, capsys):
+    assert exit_code("report", run, "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert ["sharded + remind@3", "sharded"] in [[row["a"], row["b"]] for row in told["differences"]]
-    with pytest.raises(SystemExit):
-        main(["report", str(run), "--html"])
+    assert exit_code("report", run, "--html") == 0
     page = (run / "report.html").read_text()
     for title in ("Kinds of replies by turn", "Premature attempts"):
         section = page.split(title, 1)[1].split("</table>", 1)[0]

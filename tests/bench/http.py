@@ -29,9 +29,9 @@ _SYSTEM, _USER = "You are a helpful assistant.", "How many eggs are left if 3 of
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[str]:
-    """The base URL of a loopback server in a process of its own."""
-    process = subprocess.Popen([sys.executable, str(_SERVER)], stdout=subprocess.PIPE, text=True)
+def serving(*options: str) -> Iterator[str]:
+    """The base URL of a loopback server in a process of its own; `options` as on its command line."""
+    process = subprocess.Popen([sys.executable, str(_SERVER), *options], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
         yield process.stdout.readline().strip()

@@ -6,7 +6,6 @@ sizes: 1 is 200,000 conversations in one store.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import sys
@@ -18,9 +17,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from tests.bench.http import serving
+
 ROOT = Path(__file__).parents[2]
 SCALE = float(os.environ.get("SHARDTALK_BENCH_SCALE", "0.05"))
 LATENCY, SHARDS = 0.05, 6
+PARTIES = f"{ROOT / 'tests' / 'server' / 'parties.py'}:speak"
 OURS = ("openai:assistant", "openai:user", "openai:judge")
 CHAT = ("python:chat:assistant", "python:chat:user", "python:chat:judge")
 
@@ -89,7 +91,7 @@ def run() -> list[tuple[str, str, str]]:
 def _over_http(place: Path) -> Iterator[tuple[str, str, str]]:
     n, few = 1000, 200
     _plums(place / "plums.jsonl", n)
-    with _serving(LATENCY) as url:
+    with serving("--latency", str(LATENCY), "--handler", PARTIES) as url:
         (place / "chat.py").write_text(CHAT_OPENAI.format(url=url))
         (place / "pool.py").write_text(THREAD_POOL.format(url=url, shards=SHARDS, calls=3 * SHARDS - 1))
         ours = _simulate(place, n, url, OURS, max_concurrency=400)
@@ -246,19 +248,6 @@ def _plums(file: Path, n: int) -> None:
         return {"id": f"p{i}", "task": "math", "shards": shards, "instruction": text, "target": "5"}
 
     file.write_bytes(b"".join(msgspec.json.encode(row(i)) + b"\n" for i in range(n)))
-
-
-@contextlib.contextmanager
-def _serving(latency: float) -> Iterator[str]:
-    server = str(ROOT / "tests" / "server" / "loopback.py")
-    handler = f"{ROOT / 'tests' / 'server' / 'parties.py'}:speak"
-    command = [sys.executable, server, "--latency", str(latency), "--handler", handler]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.terminate()
 
 
 def _python(place: Path, *arguments: str) -> str:

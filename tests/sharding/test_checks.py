@@ -16,7 +16,6 @@ from sharding.checks import CHECKS, certain, check
 from sharding.items import read_sharded
 from sharding.nouns import Objection, Sharding
 from sharding.pieces import ADVICE, cut
-from simulator.cli import main
 from tasks.nouns import Shard
 from tasks.prompts import prompt
 from tasks.registry import TASKS, get_task
@@ -159,10 +158,8 @@ def test_no_text_breaks_a_check(texts, instruction):
 
 
 @pytest.mark.parametrize("task", ["math", "actions"])
-def test_the_embedded_instances_are_clean(task, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["shard", "lint", str(Path(__file__).parents[2] / "tasks" / "data" / f"{task}.jsonl")])
-    assert ended.value.code == 0
+def test_the_embedded_instances_are_clean(exit_code, task, capsys):
+    assert exit_code("shard", "lint", Path(__file__).parents[2] / "tasks" / "data" / f"{task}.jsonl") == 0
     assert "0 of " in capsys.readouterr().err
 
 

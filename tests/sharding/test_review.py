@@ -12,7 +12,6 @@ import pytest
 from sharding import review
 from sharding.items import PENDING, SHARDED, Provenance, provenance, read_items, texts, with_provenance, write_items
 from sharding.nouns import Objection
-from simulator.cli import main
 from tasks.nouns import Instance, Shard
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
@@ -57,27 +56,27 @@ def folder(tmp_path):
     return folder
 
 
-def shardtalk(*arguments):
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    return ended.value.code
+@pytest.fixture
+def decide(exit_code):
+    """Applies decisions as the page saves them; gives the exit code."""
+    return lambda folder, *decisions: exit_code("shard", "apply", folder, saved(folder, *decisions))
 
 
-def decide(folder, *decisions):
-    """Decisions as the page saves them, applied; the exit code."""
+def saved(folder, *decisions):
+    """A file of decisions as the page saves them."""
     shown = {item.id: texts(item) for item in read_items(folder)}
     rows = [
         {"shown": shown.get(row["id"], ()), "at": "2030-01-01T12:00:00.000Z", "comment": "", **row} for row in decisions
     ]
     (folder / "decisions.json").write_text(json.dumps({"decisions": rows}))
-    return shardtalk("shard", "apply", folder, folder / "decisions.json")
+    return folder / "decisions.json"
 
 
 def ids(folder, name):
     return [json.loads(line)["id"] for line in (folder / name).read_text().splitlines()]
 
 
-def test_decisions_move_items_and_stay_in_their_history(folder):
+def test_decisions_move_items_and_stay_in_their_history(decide, folder):
     accepted, refused = (
         {"id": "pears-5", "decision": "accept", "comment": "fine"},
         {"id": "pears-3", "decision": "refuse"},
@@ -97,7 +96,7 @@ def test_decisions_move_items_and_stay_in_their_history(folder):
     assert [change.decision for change in provenance(again).history] == ["refuse", "accept"]
 
 
-def test_a_reviewer_may_accept_what_the_checks_refuse(folder):
+def test_a_reviewer_may_accept_what_the_checks_refuse(decide, folder):
     assert decide(folder, {"id": "pears-7", "decision": "accept", "comment": "the number is not needed"}) == 0
     assert "pears-7" in ids(folder, SHARDED)
 
@@ -109,7 +108,7 @@ def edit(folder, name, old, new):
     file.write_text(head.replace(old, new) + sep + tail)
 
 
-def test_an_edit_in_the_file_is_linted_and_the_old_shards_are_kept(folder):
+def test_an_edit_in_the_file_is_linted_and_the_old_shards_are_kept(decide, folder):
     edit(folder, PENDING, "Ann has 5 pears.", "Ann has got 5 pears.")
     assert decide(folder, {"id": "pears-5", "decision": "accept", "shown": texts(item(5))}) == 0
     changed = next(one for one in read_items(folder) if one.id == "pears-5")
@@ -124,21 +123,21 @@ def test_an_edit_in_the_file_is_linted_and_the_old_shards_are_kept(folder):
     assert changed.variants["2"][1].text == "Ann has got 5 pears. Bob has 2 pears."
 
 
-def test_an_edit_that_loses_a_number_is_not_accepted(folder, capsys):
+def test_an_edit_that_loses_a_number_is_not_accepted(decide, folder, capsys):
     edit(folder, PENDING, "Ann has 5 pears.", "Ann has some pears.")
     assert decide(folder, {"id": "pears-5", "decision": "accept"}) == 1
     assert "lost_number: 5" in capsys.readouterr().err
     assert "pears-5" in ids(folder, PENDING)
 
 
-def test_an_accepted_item_that_is_edited_waits_for_a_decision(folder):
+def test_an_accepted_item_that_is_edited_waits_for_a_decision(exit_code, folder):
     edit(folder, SHARDED, "Ann has 3 pears.", "Ann owns 3 pears.")
-    assert shardtalk("shard", "apply", folder) == 0
+    assert exit_code("shard", "apply", folder) == 0
     assert ids(folder, SHARDED) == []
     assert provenance(read_items(folder)[0]).status == "review"
 
 
-def test_a_decision_about_other_shards_is_named_and_not_followed(folder, capsys):
+def test_a_decision_about_other_shards_is_named_and_not_followed(decide, folder, capsys):
     stale = {"id": "pears-5", "decision": "accept", "shown": ["How many?", "Five.", "Two."]}
     assert decide(folder, stale, {"id": "plums-1", "decision": "accept"}, {"id": "pears-3", "decision": "refuse"}) == 1
     told = capsys.readouterr().err
@@ -150,18 +149,18 @@ def test_a_decision_about_other_shards_is_named_and_not_followed(folder, capsys)
 @pytest.mark.parametrize(
     "content", ["", "[]", '{"decisions": [{"id": 1}]}', '{"decisions": [{"id": "a", "decision": "maybe"}]}']
 )
-def test_a_file_that_is_no_decisions_is_refused(folder, tmp_path, content, capsys):
+def test_a_file_that_is_no_decisions_is_refused(exit_code, folder, tmp_path, content, capsys):
     (tmp_path / "bad.json").write_text(content)
-    assert shardtalk("shard", "apply", folder, tmp_path / "bad.json") == 2
+    assert exit_code("shard", "apply", folder, tmp_path / "bad.json") == 2
     assert "bad.json" in capsys.readouterr().err
 
 
-def test_a_reviewed_item_is_not_sharded_anew(folder, tmp_path):
+def test_a_reviewed_item_is_not_sharded_anew(exit_code, decide, folder, tmp_path):
     decide(folder, {"id": "pears-5", "decision": "refuse", "comment": "no"})
     rows = [{"id": "pears-5", "task": "math", "instruction": item(5).instruction, "target": "7"}]
     (tmp_path / "pears.jsonl").write_text("\n".join(map(json.dumps, rows)))
     before = {one.id: one for one in read_items(folder)}
-    assert shardtalk("shard", tmp_path / "pears.jsonl", "--model", "none", "--out", folder, "--quiet") == 0
+    assert exit_code("shard", tmp_path / "pears.jsonl", "--model", "none", "--out", folder, "--quiet") == 0
     assert {one.id: one for one in read_items(folder)} == before
 
 
@@ -181,13 +180,13 @@ CARD = "document.getElementById('item-{}')"
 
 
 @pytest.mark.browser
-async def test_a_person_reviews_in_a_browser(folder, browser, tmp_path):
+async def test_a_person_reviews_in_a_browser(exit_code, folder, browser, tmp_path):
     items = read_items(folder)
     hostile = with_provenance(
         msgspec.structs.replace(item(9, extra=" " + HOSTILE), id="pears-9"), provenance(item(9, extra=" " + HOSTILE))
     )
     write_items(folder, [*items, hostile])
-    assert shardtalk("shard", "review", folder) == 0
+    assert exit_code("shard", "review", folder) == 0
     async with browser() as page:
         await page.open(folder / "review.html", tmp_path)
         assert await page.value("document.querySelectorAll('article').length") == 4
@@ -237,5 +236,5 @@ async def test_a_person_reviews_in_a_browser(folder, browser, tmp_path):
         "pears-3": ("refuse", ""),
         "pears-5": ("accept", '"quite" right <b>✓</b>'),
     }
-    assert shardtalk("shard", "apply", folder, file) == 0
+    assert exit_code("shard", "apply", folder, file) == 0
     assert ids(folder, SHARDED) == ["pears-5"]

@@ -10,7 +10,6 @@ import pytest
 from sharding.items import SHARDED, read_items, read_sharded
 from sharding.pipeline import Desk, shard
 from sharding.rules import RulesAuthor
-from simulator.cli import main
 from simulator.engine import run
 from simulator.experiment import Experiment, plan
 from simulator.means import Means
@@ -130,19 +129,14 @@ def knows_the_facts(problems):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the real instructions are not here")
-def test_a_hundred_real_questions(tmp_path):
+def test_a_hundred_real_questions(exit_code, tmp_path):
     """The accepted ones pass lint, and a solver that knows the facts answers them in any order, at once and in turn."""
     out = tmp_path / "out"
-    given = ["shard", str(REAL), "--model", "none", "--limit", "100", "--out", str(out), "--quiet"]
-    with pytest.raises(SystemExit) as ended:
-        main(given)
-    assert ended.value.code == 0
+    assert exit_code("shard", REAL, "--model", "none", "--limit", 100, "--out", out, "--quiet") == 0
     assert len(read_items(out)) == 100
     accepted = read_sharded(out / SHARDED)
     assert len(accepted) >= 40
-    with pytest.raises(SystemExit) as ended:
-        main(["shard", "lint", str(out / SHARDED)])
-    assert ended.value.code == 0
+    assert exit_code("shard", "lint", out / SHARDED) == 0
     model = FakeModel(knows_the_facts(accepted), name="solver")
     asked = Experiment(
         assistant=("solver",), dataset=str(out / SHARDED), modes=("concat", "shuffle_concat", "sharded"), runs=1

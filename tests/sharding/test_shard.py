@@ -14,35 +14,27 @@ from pathlib import Path
 import pytest
 
 from sharding.items import PENDING, SHARDED, provenance, read_items
-from simulator.cli import main
 from simulator.store import Store
 from tasks.datasets import write_instances
 
 MODELS = ("--model", "openai:sharder", "--assistant", "openai:solver")
 
 
-def shardtalk(*arguments):
-    """Runs the command line; its exit code."""
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    return ended.value.code
-
-
 @pytest.fixture
-def shard(server, sharder, problems, tmp_path, monkeypatch):
+def shard(exit_code, server, sharder, problems, tmp_path, monkeypatch):
     """Shards the problems and returns the items by id."""
     monkeypatch.setenv("OPENAI_API_KEY", "key")
     write_instances(problems, tmp_path / "problems.jsonl")
 
     def run(*more, code=0):
         given = ("shard", tmp_path / "problems.jsonl", *MODELS, "--base-url", server.url, "--out", tmp_path / "out")
-        assert shardtalk(*given, *more) == code
+        assert exit_code(*given, *more) == code
         return {item.id: item for item in read_items(tmp_path / "out")}
 
     return run
 
 
-def test_what_is_right_is_accepted_with_all_that_is_known_of_it(shard, server, problems, tmp_path, capsys):
+def test_what_is_right_is_accepted_with_all_that_is_known_of_it(exit_code, shard, server, problems, tmp_path, capsys):
     items = shard()
     assert list(items) == [problem.id for problem in problems]
     for problem in problems:
@@ -65,7 +57,7 @@ def test_what_is_right_is_accepted_with_all_that_is_known_of_it(shard, server, p
     assert server.models == {"sharder": 3 * len(problems), "solver": 17 * len(problems)}
     assert f"{len(problems)} accepted, 0 review, 0 refused" in capsys.readouterr().out
     assert (tmp_path / "out" / PENDING).read_text() == ""
-    assert shardtalk("shard", "lint", tmp_path / "out" / SHARDED) == 0
+    assert exit_code("shard", "lint", tmp_path / "out" / SHARDED) == 0
 
 
 def loses_a_number(step, said, tries):
@@ -268,20 +260,20 @@ def test_stopped_half_way_it_goes_on_without_paying_twice(shard, server, problem
     assert necessary <= server.count <= necessary + (20 if number == signal.SIGKILL else 0)
 
 
-def test_simulations_are_conversations_of_the_store(shard, problems, tmp_path, capsys):
+def test_simulations_are_conversations_of_the_store(exit_code, shard, problems, tmp_path, capsys):
     shard("--limit", 1)
     with Store(tmp_path / "out") as store:
         records = list(store.records())
     assert {record.mode for record in records} == {"full", "concat", "shuffle_concat"}
     assert len(records) == 17
-    assert shardtalk("status", tmp_path / "out") == 0
+    assert exit_code("status", tmp_path / "out") == 0
 
 
-def test_accepted_items_run_as_gradual_conversations(shard, server, problems, tmp_path):
+def test_accepted_items_run_as_gradual_conversations(exit_code, shard, server, problems, tmp_path):
     shard("--limit", 2)
     given = ("run", "--dataset", tmp_path / "out" / SHARDED, "--assistant", "openai:solver", "--base-url", server.url)
     assert (
-        shardtalk(*given, "--modes", "gradual:2,gradual:3,sharded", "--runs", 1, "--out", tmp_path / "run", "--quiet")
+        exit_code(*given, "--modes", "gradual:2,gradual:3,sharded", "--runs", 1, "--out", tmp_path / "run", "--quiet")
         == 0
     )
     with Store(tmp_path / "run") as store:
@@ -295,7 +287,7 @@ def test_accepted_items_run_as_gradual_conversations(shard, server, problems, tm
 
 
 def test_instructions_without_shards_are_read_and_repeated_ones_left_out(
-    server, sharder, problems, tmp_path, monkeypatch
+    exit_code, server, sharder, problems, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("OPENAI_API_KEY", "key")
     rows = [
@@ -306,10 +298,10 @@ def test_instructions_without_shards_are_read_and_repeated_ones_left_out(
     file = tmp_path / "mine.jsonl"
     file.write_text("\n".join(map(json.dumps, [*rows, published])))
     given = ("shard", "run", file, "--task", "math", *MODELS, "--base-url", server.url, "--out", tmp_path / "out")
-    assert shardtalk(*given) == 0
+    assert exit_code(*given) == 0
     assert [item.id for item in read_items(tmp_path / "out")] == ["mine-0", "mine-2", "theirs"]
 
 
-def test_a_task_that_is_no_text_is_refused_by_name(tmp_path, capsys):
-    assert shardtalk("shard", "translation", "--model", "none", "--out", tmp_path / "out") == 2
+def test_a_task_that_is_no_text_is_refused_by_name(exit_code, tmp_path, capsys):
+    assert exit_code("shard", "translation", "--model", "none", "--out", tmp_path / "out") == 2
     assert "translation" in capsys.readouterr().err

@@ -11,19 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simulator.cli import main
 from simulator.errors import CallFailed, ExperimentError
 from simulator.record import Record
 from simulator.store import Store
 
 #: A folder of its own for each example of a property.
 NUMBER = itertools.count()
-
-
-def shardtalk(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as end:
-        main(arguments)
-    return end.value.code
 
 
 def arms(records: list[Record]) -> dict[str, Record]:
@@ -185,11 +178,13 @@ def test_what_cannot_share_turns_is_refused_before_anything_is_paid(simulate, mi
 FLAGS = ["--assistant", "synthetic:seed=1", "--modes", "sharded", "--limit", "4", "--runs", "2"]
 
 
-def test_workers_fork_as_one_process_does_and_show_and_plan_tell(tmp_path, monkeypatch, capsys, without_time):
+def test_workers_fork_as_one_process_does_and_show_and_plan_tell(
+    exit_code, tmp_path, monkeypatch, capsys, without_time
+):
     monkeypatch.chdir(tmp_path)
     flags = [*FLAGS, "--intervention", "none", "--intervention", "snowball@2"]
-    assert shardtalk("run", *flags, "--out", "alone") == 0
-    assert shardtalk("run", *flags, "--out", "crew", "--workers", "2") == 0
+    assert exit_code("run", *flags, "--out", "alone") == 0
+    assert exit_code("run", *flags, "--out", "crew", "--workers", "2") == 0
     stored = []
     for name in ("alone", "crew"):
         with Store(tmp_path / name) as store:
@@ -197,20 +192,20 @@ def test_workers_fork_as_one_process_does_and_show_and_plan_tell(tmp_path, monke
     assert stored[0] == stored[1]
     fork = next(SimpleNamespace(**record) for record in stored[0] if record.get("forked"))
     capsys.readouterr()
-    assert shardtalk("show", "alone", fork.key) == 0
+    assert exit_code("show", "alone", fork.key) == 0
     shown = capsys.readouterr().out
     assert shown.count("of the conversation this one comes from") == 1
-    assert shardtalk("plan", *flags) == 0
+    assert exit_code("plan", *flags) == 0
     assert "sharded+snowball@2" in capsys.readouterr().out
 
 
-def test_rescored_forks_keep_their_scores(tmp_path, monkeypatch):
+def test_rescored_forks_keep_their_scores(exit_code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     flags = [*FLAGS, "--intervention", "snowball@2"]
-    assert shardtalk("run", *flags, "--out", "run") == 0
+    assert exit_code("run", *flags, "--out", "run") == 0
     with Store(tmp_path / "run") as store:
         before = {r.key: (r.score, r.last_turn, r.attempts) for r in store.records()}
-    assert shardtalk("rescore", "run") == 0
+    assert exit_code("rescore", "run") == 0
     with Store(tmp_path / "run") as store:
         assert {r.key: (r.score, r.last_turn, r.attempts) for r in store.records()} == before
         assert len(before) == 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.cli import main
 from simulator.judge_check import judge_check, kappa
 from simulator.labelled import labelled_replies, log_files, read_logs, user_turns
 from tasks.errors import DatasetError
@@ -200,11 +199,9 @@ def test_a_judge_that_fails_is_counted_apart(logs: Path) -> None:
     ],
 )
 def test_a_missing_or_unknown_model_is_one_clear_message(
-    logs: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    exit_code: Callable[..., object], logs: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["judge-check", str(logs), *arguments])
-    assert ended.value.code == 2
+    assert exit_code("judge-check", logs, *arguments) == 2
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error

@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from simulator.cli import main
 from simulator.tally import ENOUGH, WINDOW, Rate, Tally, per
 from simulator.writer import Writer
 
@@ -71,7 +70,7 @@ def make_record_like():
 
 
 @pytest.mark.parametrize(("ago", "shown"), [(0.0, True), (3600.0, False)])
-def test_another_terminal_reads_the_rates_of_a_run_that_works(tmp_path, capsys, monkeypatch, ago, shown):
+def test_another_terminal_reads_the_rates_of_a_run_that_works(exit_code, tmp_path, capsys, monkeypatch, ago, shown):
     tally = Tally()
     tally.planned(100, 40)
     tally.retries.update(rate_limit=3)
@@ -80,9 +79,7 @@ def test_another_terminal_reads_the_rates_of_a_run_that_works(tmp_path, capsys, 
         writer.progress({"planned": 100, "owed": 60, "stopped": "", **tally.state(), **told})
     now = time.time() + ago
     monkeypatch.setattr("simulator.shown.time.time", lambda: now)
-    with pytest.raises(SystemExit) as end:
-        main(["status", str(tmp_path / "run")])
-    assert not end.value.code
+    assert exit_code("status", tmp_path / "run") == 0
     told = capsys.readouterr().out
     assert "60 of 100 owed" in told
     assert "tried again: rate_limit 3" in told
